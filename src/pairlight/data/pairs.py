@@ -1,0 +1,76 @@
+"""The pair table: which texts meet, how well they match, and which pairs form one ranking list."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairlight.errors import InputError
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """N pairs over a list of distinct texts: a text that occurs in many pairs is kept, tokenised and encoded once."""
+
+    texts: list[str]
+    left: Ints  # [N] positions in texts
+    right: Ints  # [N] positions in texts
+    group: Ints  # [N] pairs of one ranking list share a number; numbered in order of first appearance
+    label: Floats | None = None  # [N] higher is a better match; None where pairs are only to be scored
+    left_id: list[str] | None = None
+    right_id: list[str] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        left: Sequence[str],
+        right: Sequence[str],
+        label: Iterable[float] | None = None,
+        left_id: Sequence[str] | None = None,
+        right_id: Sequence[str] | None = None,
+    ) -> Self:
+        """Columns of equal length make a table; ranking lists group by `left_id`, else by the left text."""
+        labels = None if label is None else np.fromiter(label, np.float32)
+        for name, column in (("right", right), ("label", labels), ("left_id", left_id), ("right_id", right_id)):
+            if column is not None and len(column) != len(left):
+                raise InputError(f"{name} has {len(column)} values and left has {len(left)}: give one for each pair.")
+        place: dict[str, int] = {}
+        lefts = _numbered(left, place)
+        rights = _numbered(right, place)
+        group = _numbered(left if left_id is None else left_id, {})
+        return cls(
+            list(place),
+            lefts,
+            rights,
+            group,
+            labels,
+            None if left_id is None else list(left_id),
+            None if right_id is None else list(right_id),
+        )
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @property
+    def lists(self) -> int:
+        return len(np.unique(self.group))
+
+    def take(self, rows: Sequence[int] | NDArray[np.integer]) -> "Pairs":
+        """The table of these rows, in this order."""
+        at = np.asarray(rows, np.int64)
+        return Pairs.of(
+            [self.texts[i] for i in self.left[at]],
+            [self.texts[i] for i in self.right[at]],
+            None if self.label is None else self.label[at],
+            None if self.left_id is None else [self.left_id[i] for i in at],
+            None if self.right_id is None else [self.right_id[i] for i in at],
+        )
+
+
+def _numbered(values: Iterable[str], place: dict[str, int]) -> Ints:
+    return np.fromiter((place.setdefault(value, len(place)) for value in values), np.int32)
