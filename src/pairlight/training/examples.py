@@ -1,0 +1,74 @@
+"""What one epoch shows the model: lists of one better and some worse texts, or labelled pairs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairlight.data.pairs import Pairs
+from pairlight.errors import InputError
+
+Index = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Left text numbers [T], right text numbers [T, 1 + J] with the better one first, or labels [T] where J = 0."""
+
+    left: Index
+    right: Index
+    label: NDArray[np.float32] | None
+
+
+class Lists:
+    """Draws J worse texts anew each epoch for every text that has a worse one in its ranking list."""
+
+    def __init__(self, pairs: Pairs, wrong: int) -> None:
+        if pairs.label is None:
+            raise InputError("Training needs labels: give a label column (--label), higher for a better match.")
+        self.pairs, self.wrong = pairs, wrong
+        # Inside a list sorted by label, the worse texts of a row are the rows from the list's start to its label's start.
+        self.order = np.lexsort((pairs.label, pairs.group))
+        group, label = pairs.group[self.order], pairs.label[self.order]
+        row = np.arange(len(group))
+        new_list = np.r_[True, group[1:] != group[:-1]]
+        new_label = new_list | np.r_[True, label[1:] != label[:-1]]
+        start = np.maximum.accumulate(np.where(new_list, row, 0))
+        self.worse = np.maximum.accumulate(np.where(new_label, row, 0)) - start  # how many are worse than each row
+        self.better = np.flatnonzero(self.worse)
+        self.start = start
+        if not len(self.better):
+            raise InputError(
+                "No ranking list has both a better and a worse text: give negatives, mine them (--negatives random), "
+                "or train on labels (--loss cross-entropy)."
+            )
+
+    def __len__(self) -> int:
+        return len(self.better)
+
+    def epoch(self, rng: np.random.Generator) -> Epoch:
+        # A random turn through a shuffled list gives different worse texts while there are enough of them.
+        row = np.arange(len(self.order))
+        label = self.worse  # rows of one list with the same label share this number
+        shuffled = row[np.lexsort((rng.random(len(row)), label, self.start))]
+        turn = rng.integers(0, 2**31, len(self.better))
+        pick = (turn[:, None] + np.arange(self.wrong)) % self.worse[self.better][:, None]  # [T, J]
+        worse = shuffled[self.start[self.better][:, None] + pick]
+        rows = self.order[np.c_[self.better, worse]]  # [T, 1 + J]
+        return Epoch(self.pairs.left[rows[:, 0]].astype(np.int64), self.pairs.right[rows].astype(np.int64), None)
+
+
+class Labelled:
+    """Every pair once an epoch, with its label."""
+
+    def __init__(self, pairs: Pairs) -> None:
+        if pairs.label is None:
+            raise InputError("Training needs labels: give a label column (--label), higher for a better match.")
+        self.pairs = pairs
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def epoch(self, rng: np.random.Generator) -> Epoch:
+        pairs = self.pairs
+        return Epoch(pairs.left.astype(np.int64), pairs.right.astype(np.int64)[:, None], pairs.label)

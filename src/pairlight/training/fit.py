@@ -1,0 +1,185 @@
+"""The training loop: one epoch after another, the best one kept, nothing lost when it is stopped."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pairlight.data.batches import shuffled
+from pairlight.data.pairs import Pairs
+from pairlight.errors import InputError
+from pairlight.files import write_text
+from pairlight.models.base import PairModel
+from pairlight.models.scoring import tokens
+from pairlight.text.tokenizer import Encoded
+from pairlight.training.checkpoint import load_checkpoint, save_checkpoint
+from pairlight.training.examples import Epoch, Labelled, Lists
+from pairlight.training.losses import LABELLED, LIST_LOSSES, hinge, softmax
+from pairlight.training.options import Options
+
+CHECKPOINT, LOG = "checkpoint.safetensors", "log.jsonl"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where training is just now, for whoever watches."""
+
+    epoch: int
+    epochs: int
+    done: float  # share of this epoch
+    loss: float  # mean of this epoch so far
+    metric: float | None  # dev metric of the last finished epoch
+    best: float | None
+    pairs_per_second: float
+
+
+@dataclass
+class History:
+    """What came of training: a line for each epoch, and which was best."""
+
+    epochs: list[dict[str, Any]] = field(default_factory=list)
+    best_epoch: int | None = None
+    best: float | None = None
+    interrupted: bool = False
+
+
+def fit(
+    model: PairModel,
+    texts: Encoded,
+    pairs: Pairs,
+    options: Options,
+    *,
+    judge: Callable[[], float] | None = None,
+    watch: Callable[[Moment], None] = lambda moment: None,
+    folder: Path | None = None,
+    resume: bool = False,
+    facts: dict[str, Any] | None = None,
+) -> History:
+    """Train `model` in place and leave it with the weights of the epoch that `judge` liked best.
+
+    After every epoch a checkpoint and a line of the log go to `folder`. Each epoch draws from a stream of random
+    numbers of its own, so a run that resumes sees what it would have seen had it never stopped.
+    """
+    device = next(model.parameters()).device
+    examples = Lists(pairs, options.wrong) if options.loss in LIST_LOSSES else Labelled(pairs)
+    optimizer = _optimizer(model, options)
+    history, best = History(), _copied(model)
+    record = {"options": options.as_dict(), "settings": model.settings, "facts": facts or {}}
+    if resume and folder is not None:
+        best = _resumed(folder / CHECKPOINT, model, optimizer, history, record)
+    try:
+        while len(history.epochs) < options.epochs and not _stale(history, options.patience):
+            number = len(history.epochs) + 1
+            started = time.perf_counter()
+            loss = _epoch(model, texts, examples, options, optimizer, device, number, history, watch)
+            trained = time.perf_counter() - started
+            metric = None if judge is None else judge()
+            if metric is None or history.best is None or metric > history.best:
+                history.best_epoch, history.best, best = number, metric, _copied(model)
+            line = {"epoch": number, "loss": loss, "metric": metric, "seconds": round(trained, 3)}
+            history.epochs.append(line)
+            if folder is not None:
+                state = {"epochs": history.epochs, "best_epoch": history.best_epoch, "best": history.best}
+                save_checkpoint(folder / CHECKPOINT, model, best, optimizer, record | {"history": state})
+                write_text(folder / LOG, "".join(json.dumps(each) + "\n" for each in history.epochs))
+    except KeyboardInterrupt:
+        history.interrupted = True
+        if history.best_epoch is None:
+            best = _copied(model)
+    model.load_state_dict(best)
+    return history
+
+
+def _epoch(
+    model: PairModel,
+    texts: Encoded,
+    examples: Lists | Labelled,
+    options: Options,
+    optimizer: torch.optim.Optimizer,
+    device: torch.device,
+    number: int,
+    history: History,
+    watch: Callable[[Moment], None],
+) -> float:
+    rng = np.random.default_rng([options.seed, number])
+    torch.manual_seed(options.seed * 1_000_003 + number)
+    model.train()
+    epoch = examples.epoch(rng)
+    width = texts.lengths[epoch.left] * texts.lengths[epoch.right].max(1)
+    wrong = max(1, epoch.right.shape[1] - 1)
+    batches = shuffled(width, max(1, options.batch // wrong), rng)
+    total, seen, started = 0.0, 0, time.perf_counter()
+    last = history.epochs[-1]["metric"] if history.epochs else None
+    for step, some in enumerate(batches, 1):
+        loss = _loss(model, texts, epoch, some, options, device)
+        value = float(loss)
+        if not np.isfinite(value):
+            raise InputError(f"The loss became {value} in epoch {number}: lower lr={options.lr:g} or set a clip.")
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        if options.clip:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), options.clip)
+        optimizer.step()
+        total, seen = total + value * len(some), seen + len(some)
+        speed = seen * epoch.right.shape[1] / (time.perf_counter() - started)
+        done = step / len(batches)
+        watch(Moment(number, options.epochs, done, total / seen, last, history.best, speed))
+    return total / seen
+
+
+def _loss(
+    model: PairModel, texts: Encoded, epoch: Epoch, some: NDArray[np.int64], options: Options, device: torch.device
+) -> Tensor:
+    # Column by column: first every better text, then the first worse one of each, ... each facing its left text.
+    right = epoch.right[some].T
+    scores = model(tokens(texts, epoch.left[some], device), tokens(texts, right.reshape(-1), device))
+    if epoch.label is not None:
+        return LABELLED[options.loss](scores, torch.from_numpy(epoch.label[some]).to(scores))
+    lists = scores.view(right.shape)  # [1 + J, B]
+    return hinge(lists, options.margin) if options.loss == "hinge" else softmax(lists, options.smoothing)
+
+
+def _optimizer(model: PairModel, options: Options) -> torch.optim.Optimizer:
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    if options.optimizer == "adagrad":
+        return torch.optim.Adagrad(parameters, options.lr, weight_decay=options.weight_decay)
+    kind = torch.optim.Adam if options.optimizer == "adam" else torch.optim.AdamW
+    return kind(parameters, options.lr, weight_decay=options.weight_decay)
+
+
+def _copied(model: PairModel) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
+
+
+def _stale(history: History, patience: int) -> bool:
+    return bool(
+        patience
+        and history.best is not None
+        and history.best_epoch is not None
+        and len(history.epochs) - history.best_epoch >= patience
+    )
+
+
+def _resumed(
+    path: Path, model: PairModel, optimizer: torch.optim.Optimizer, history: History, record: dict[str, Any]
+) -> dict[str, Tensor]:
+    if not path.is_file():
+        raise InputError(f"There is nothing to resume at {path}: train without --resume.")
+    best, found = load_checkpoint(path, model, optimizer)
+    for kind, wanted in record.items():
+        for name, value in wanted.items():
+            if name != "epochs" and found[kind].get(name) != value:
+                raise InputError(
+                    f"Can't resume with {name}={value!r}: the run at {path.parent} has {found[kind].get(name)!r}. "
+                    "Give the same, or train anew with --overwrite."
+                )
+    state = found["history"]
+    history.epochs, history.best_epoch, history.best = state["epochs"], state["best_epoch"], state["best"]
+    return best
