@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from pairlight.data.pairs import Pairs
+from pairlight.data.statistics import document_frequency
 from pairlight.models.base import PairModel
 from pairlight.parts import Tokens
 from pairlight.text.tokenizer import Encoded
@@ -35,10 +36,7 @@ class BM25(PairModel):
 
     def prepare(self, texts: Encoded, pairs: Pairs) -> None:
         documents = np.unique(pairs.right)
-        df = np.zeros(self.vocab + 1, np.int64)
-        for d in documents:
-            words = np.unique(texts.ids[texts.start[d] : texts.start[d + 1]])
-            df[words[words < self.vocab]] += 1
+        df = document_frequency(texts, documents, self.vocab)
         self.idf = torch.from_numpy(np.log1p((len(documents) - df + 0.5) / (df + 0.5))).float()
         self.average = torch.tensor(float(texts.lengths[documents].mean()))
 
@@ -47,6 +45,6 @@ class BM25(PairModel):
         words, there = left.ids.repeat(times, 1), left.mask.repeat(times, 1)  # [B, L]
         same = (words[:, :, None] == right.ids[:, None, :]) & right.mask[:, None, :]  # [B, L, R]
         tf = same.sum(2).to(self.idf.dtype)  # [B, L]
-        slack = self.k1 * (1 - self.b + self.b * right.lengths / self.average)  # [B]
+        slack = self.k1 * (1 - self.b + self.b * right.lengths.to(tf) / self.average)  # [B]
         gain = self.idf[words.clamp(max=self.vocab)] * tf / (tf + slack[:, None])
         return gain.masked_fill(~there, 0).sum(1)

@@ -28,7 +28,7 @@ class Random(PairModel):
         mixed = (u.repeat(len(v) // len(u)) * 48271 + v * 69621 + self.seed * 16807) % PRIME
         for _ in range(3):  # a few rounds of a Lehmer generator take the last trace of the input's order away
             mixed = mixed * 48271 % PRIME
-        return mixed.to(torch.get_default_dtype()) / PRIME
+        return mixed.double() / PRIME
 
     def digest(self, tokens: Tokens) -> Tensor:
         """One number for each text, out of its words in their order."""

@@ -81,9 +81,12 @@ class Tokenizer:
 
     def extended(self, texts: Iterable[str], *, min_count: int = 1) -> Self:
         """A tokenizer that keeps every number given so far and adds what is new in `texts` behind them."""
-        known = sorted(self.places, key=self.places.__getitem__)[len(SPECIAL) :]
-        new = [piece for piece in self._frequent(texts, min_count, None) if piece not in self.places]
-        return type(self)(_backend([*known, *new]), self.view)
+        return self.with_words(self._frequent(texts, min_count, None))
+
+    def with_words(self, words: Iterable[str]) -> Self:
+        """A tokenizer that also knows these words, numbered behind all others."""
+        known = self.pieces[len(SPECIAL) :]
+        return type(self)(_backend([*known, *(word for word in words if word not in self.places)]), self.view)
 
     @property
     def vocab(self) -> int:

