@@ -1,0 +1,54 @@
+"""One way in: a pair table and its scores, measured as the table calls for."""
+
+from typing import get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pairlight.data.pairs import Floats, Pairs
+from pairlight.errors import InputError
+from pairlight.evaluation.labelled import pair_metrics
+from pairlight.evaluation.ranking import rank_metrics
+from pairlight.evaluation.result import Kind, Result
+
+
+def kind_of(pairs: Pairs) -> Kind:
+    """Ranking where at least half of the pairs share their list with another and some list mixes labels.
+
+    Anything else is labelled pairs, and so are labels that are not whole numbers, which ranking metrics cannot take.
+    """
+    label = _labels(pairs)
+    _, at, rows = np.unique(pairs.group, return_inverse=True, return_counts=True)
+    shared = 2 * np.sum(rows[at] > 1) >= len(at)
+    lowest, highest = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
+    np.minimum.at(lowest, at, label)
+    np.maximum.at(highest, at, label)
+    whole = np.all(label == np.rint(label))
+    return "ranking" if shared and np.any(lowest < highest) and whole else "pairs"
+
+
+def evaluate_scores(
+    pairs: Pairs,
+    scores: ArrayLike,
+    *,
+    kind: Kind | None = None,
+    threshold: float | None = None,
+    keep_empty: bool = False,
+) -> Result:
+    """Measure the scores of a labelled table; `kind_of` chooses the kind where none is given.
+
+    `threshold` speaks only to labelled pairs and `keep_empty` only to rankings: see `pair_metrics`, `rank_metrics`.
+    """
+    label = _labels(pairs)
+    kind = kind or kind_of(pairs)
+    if kind == "ranking":
+        return rank_metrics(scores, label, pairs.group, keep_empty=keep_empty)
+    if kind == "pairs":
+        return pair_metrics(scores, label, threshold=threshold)
+    raise InputError(f"No kind of evaluation is named {kind!r}: give one of {', '.join(get_args(Kind))}.")
+
+
+def _labels(pairs: Pairs) -> Floats:
+    if pairs.label is None:
+        raise InputError(f"The table of {len(pairs)} pairs has no labels: evaluation needs a label for each pair.")
+    return pairs.label

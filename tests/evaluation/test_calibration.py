@@ -1,0 +1,126 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from pairlight.errors import InputError
+from pairlight.evaluation import Calibration, fit_calibration, pair_metrics
+
+
+def logistic_pairs(n: int, slope: float, offset: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(1.0, 2.0, n)
+    return scores, rng.random(n) < 1 / (1 + np.exp(-(slope * scores + offset)))
+
+
+def test_the_curve_that_made_the_labels_is_found_again():
+    fitted = fit_calibration(*logistic_pairs(40_000, 1.7, -0.8))
+    assert fitted.slope == pytest.approx(1.7, abs=0.06)
+    assert fitted.offset == pytest.approx(-0.8, abs=0.06)
+    assert fitted.threshold_probability == pytest.approx(0.5, abs=0.1)
+
+
+def test_of_pairs_given_a_probability_that_share_matches():
+    fitted = fit_calibration(*logistic_pairs(40_000, 1.7, -0.8))
+    scores, right = logistic_pairs(40_000, 1.7, -0.8, seed=1)
+    p = fitted.probability(scores)
+    for low in np.arange(0, 1, 0.1):
+        inside = (p >= low) & (p < low + 0.1)
+        assert right[inside].mean() == pytest.approx(p[inside].mean(), abs=0.04)
+
+
+def test_another_optimiser_finds_the_same_curve():
+    scores, labels = logistic_pairs(300, 0.6, 0.3)
+    matches = labels.sum()
+    target = np.where(labels, (matches + 1) / (matches + 2), 1 / (300 - matches + 2))
+
+    def cross_entropy(w: np.ndarray) -> float:
+        p = 1 / (1 + np.exp(-(w[0] * scores + w[1])))
+        return -np.mean(target * np.log(p) + (1 - target) * np.log(1 - p))
+
+    found = minimize(cross_entropy, [0, 0], method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-15})
+    fitted = fit_calibration(scores, labels)
+    assert (fitted.slope, fitted.offset) == pytest.approx(tuple(found.x), rel=1e-6)
+
+
+def test_separable_scores_get_a_finite_curve_by_the_smoothed_targets():
+    # Two distinct scores leave one probability each: Platt's targets, 4/5 and 1/6.
+    fitted = fit_calibration([1, 1, 1, -1, -1, -1, -1], [1, 1, 1, 0, 0, 0, 0])
+    assert fitted.probability([1, -1]) == pytest.approx([4 / 5, 1 / 6])
+    assert fitted.threshold == 0
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1e6, 0), (1e-6, 0), (1, 1e6)])
+def test_the_unit_of_the_scores_does_not_matter(scale, shift):
+    scores, labels = logistic_pairs(500, 1.0, 0.0)
+    moved = scores * scale + shift
+    expected = fit_calibration(scores, labels).probability(scores)
+    np.testing.assert_allclose(fit_calibration(moved, labels).probability(moved), expected, atol=1e-6)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6, width=32), st.booleans()), min_size=2, max_size=30))
+def test_a_higher_score_never_gets_a_lower_probability(rows):
+    scores, labels = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    assume(labels.any() and not labels.all())
+    fitted = fit_calibration(scores, labels)
+    p = fitted.probability(np.sort(scores))
+    assert fitted.slope >= 0
+    assert (np.diff(p) >= 0).all()
+    assert ((p >= 0) & (p <= 1)).all()
+
+
+def test_rounding_never_turns_the_order_of_close_scores():
+    scores = np.sort(np.random.default_rng(0).normal(0, 1e-14, 5000))
+    assert (np.diff(Calibration(1.0, -0.3, 0.0).probability(scores)) >= 0).all()
+
+
+def test_scores_that_rank_backwards_fall_back_to_the_share_of_matches():
+    fitted = fit_calibration([4, 3, 2, 1], [0, 0, 0, 1])
+    assert fitted.slope == 0
+    assert fitted.probability([-9, 9]) == pytest.approx([0.25, 0.25])
+
+
+def test_constant_scores_fall_back_to_the_share_of_matches():
+    fitted = fit_calibration(np.full(4, 0.1), [0, 0, 0, 1])
+    assert fitted.probability([0.1]) == pytest.approx([0.25])
+    assert not fitted.matches([0.1]).any()
+
+
+def test_matches_are_called_as_the_metrics_call_them():
+    scores, labels = logistic_pairs(200, 1.0, 0.0)
+    fitted = fit_calibration(scores, labels)
+    accuracy = pair_metrics(scores, labels, threshold=fitted.threshold).metrics["accuracy"]
+    assert np.mean(fitted.matches(scores) == labels) == accuracy
+
+
+def test_far_scores_neither_warn_nor_leave_the_unit_interval():
+    assert Calibration(1.0, 0.0, 0.0).probability([-1e5, 0, 1e5]) == pytest.approx([0, 0.5, 1], abs=1e-300)
+
+
+def test_a_calibration_survives_json():
+    fitted = fit_calibration(*logistic_pairs(100, 1.0, 0.0))
+    assert Calibration.from_dict(json.loads(json.dumps(fitted.as_dict()))) == fitted
+
+
+def test_pairs_of_one_kind_are_refused():
+    with pytest.raises(InputError, match="Each of the 2 pairs is a match"):
+        fit_calibration([1, 2], [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"slope": -1, "offset": 0, "threshold": 0}, "slope is -1"),
+        ({"slope": 1, "offset": float("nan"), "threshold": 0}, "offset is nan"),
+        ({"slope": 1, "offset": 0, "threshold": "0"}, "threshold is '0'"),
+        ({"slope": 1, "offset": 0}, "has slope, offset, threshold, and this one slope, offset"),
+        ({}, "this one nothing"),
+    ],
+)
+def test_a_broken_calibration_is_refused(values, message):
+    with pytest.raises(InputError, match=message):
+        Calibration.from_dict(values)

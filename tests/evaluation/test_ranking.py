@@ -1,0 +1,176 @@
+import time
+
+import ir_measures
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_measures import AP, RR, P, nDCG
+
+from pairlight.errors import InputError
+from pairlight.evaluation import evaluate_run, rank_metrics
+
+NAMES = ["P@1", "MRR", "MAP", "nDCG@3", "nDCG@5", "nDCG@10"]
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Few distinct scores, so that ties abound; the first row is a right answer."""
+    n = draw(st.integers(1, 40))
+    column = lambda top: st.lists(st.integers(0, top), min_size=n, max_size=n)  # noqa: E731
+    scores, labels, groups = (np.array(draw(column(top))) for top in (4, 2, 5))
+    labels[0] = 1
+    return scores.astype(np.float32), labels.astype(np.float32), groups
+
+
+def test_every_metric_equals_the_hand_worked_case():
+    # List 0 is ranked wrong, 2, wrong, 1; list 1 has its only right answer first.
+    result = rank_metrics([4, 3, 2, 1, 9, 8], [0, 2, 0, 1, 1, 0], [0, 0, 0, 0, 1, 1])
+    log2 = np.log2
+    ideal = 2 + 1 / log2(3)
+    expected = {
+        "P@1": [0, 1],
+        "MRR": [1 / 2, 1],
+        "MAP": [(1 / 2 + 2 / 4) / 2, 1],
+        "nDCG@3": [(2 / log2(3)) / ideal, 1],
+        "nDCG@5": [(2 / log2(3) + 1 / log2(5)) / ideal, 1],
+        "nDCG@10": [(2 / log2(3) + 1 / log2(5)) / ideal, 1],
+    }
+    assert list(result.metrics) == NAMES
+    for name, values in expected.items():
+        np.testing.assert_allclose(result.per_list[name], values, rtol=1e-12, err_msg=name)
+        assert result.metrics[name] == pytest.approx(np.mean(values), rel=1e-12)
+    assert (result.kind, result.counted, result.left_out, result.notes) == ("ranking", 2, 0, ())
+
+
+def test_the_cutoffs_of_ndcg_see_only_so_far():
+    result = rank_metrics(-np.arange(12.0), np.arange(12) == 9, np.zeros(12))
+    assert result.metrics["nDCG@3"] == result.metrics["nDCG@5"] == 0
+    assert result.metrics["nDCG@10"] == pytest.approx(1 / np.log2(11))
+
+
+def test_metrics_equal_ir_measures_where_no_scores_are_tied():
+    rng = np.random.default_rng(3)
+    groups = rng.integers(0, 60, 700)
+    scores, labels = rng.permutation(700) / 7, rng.integers(0, 4, 700) * (rng.random(700) < 0.4)
+    qrels = [ir_measures.Qrel(str(g), str(i), int(y)) for i, (g, y) in enumerate(zip(groups, labels, strict=True))]
+    run = [ir_measures.ScoredDoc(str(g), str(i), s) for i, (g, s) in enumerate(zip(groups, scores, strict=True))]
+    measures = [P @ 1, RR, AP, nDCG @ 3, nDCG @ 5, nDCG @ 10]
+    theirs = ir_measures.calc_aggregate(measures, qrels, run)
+    ours = rank_metrics(scores, labels, groups, keep_empty=True).metrics
+    assert list(ours.values()) == pytest.approx([theirs[m] for m in measures], rel=1e-12)
+
+
+def test_equal_scores_rank_the_lower_label_first():
+    result = rank_metrics([1, 1, 1, 0], [2, 0, 1, 0], [7, 7, 7, 7])
+    assert result.metrics["P@1"] == 0
+    assert result.metrics["MRR"] == pytest.approx(1 / 2)
+    assert result.metrics["nDCG@3"] == pytest.approx((1 / np.log2(3) + 2 / 2) / (2 + 1 / np.log2(3)))
+
+
+@settings(deadline=None)
+@given(tables())
+def test_a_constant_scorer_is_never_better_than_any_other(table):
+    scores, labels, groups = table
+    constant = rank_metrics(np.zeros(len(scores)), labels, groups).metrics
+    other = rank_metrics(scores, labels, groups).metrics
+    assert all(constant[name] <= other[name] + 1e-12 for name in NAMES)
+
+
+def test_a_constant_scorer_has_the_right_answer_last():
+    result = rank_metrics(np.full(30, 0.5), np.arange(30) % 10 == 0, np.arange(30) // 10)
+    assert result.metrics["P@1"] == 0
+    assert result.metrics["MRR"] == result.metrics["MAP"] == pytest.approx(1 / 10)
+
+
+@settings(deadline=None)
+@given(tables(), st.randoms(use_true_random=False))
+def test_the_order_of_the_input_changes_no_metric(table, random):
+    rows = list(range(len(table[0])))
+    random.shuffle(rows)
+    shuffled = [column[rows] for column in table]
+    assert rank_metrics(*table).metrics == rank_metrics(*shuffled).metrics
+
+
+@settings(deadline=None)
+@given(tables(), st.permutations(range(6)))
+def test_the_names_of_the_lists_change_no_metric(table, names):
+    scores, labels, groups = table
+    assert rank_metrics(scores, labels, groups).metrics == rank_metrics(scores, labels, np.array(names)[groups]).metrics
+
+
+def test_lists_without_a_right_answer_are_left_out_and_counted():
+    scores, labels, groups = [2, 1, 2, 1], [1, 0, 0, 0], ["a", "a", "b", "b"]
+    left_out = rank_metrics(scores, labels, groups)
+    assert (left_out.metrics["P@1"], left_out.counted, left_out.left_out) == (1.0, 1, 1)
+    assert left_out.notes == ("1 of 2 lists have no right answer and were left out",)
+    kept = rank_metrics(scores, labels, groups, keep_empty=True)
+    assert (kept.metrics["P@1"], kept.counted, kept.left_out) == (0.5, 2, 0)
+    assert kept.notes == ("1 of 2 lists have no right answer and count as 0",)
+    assert kept.per_list["P@1"].tolist() == [1, 0]
+
+
+def test_a_negative_label_is_a_wrong_answer():
+    assert rank_metrics([3, 2, 1], [-1, 2, -1], [0, 0, 0]) == rank_metrics([3, 2, 1], [0, 2, 0], [0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "groups", "message"),
+    [
+        ([1, np.nan], [0, 1], [0, 0], r"scores\[1\] is nan"),
+        ([1, np.inf], [0, 1], [0, 0], r"scores\[1\] is inf"),
+        ([1, 2], [0, np.nan], [0, 0], r"labels\[1\] is nan"),
+        ([1, 2], [0, 0.5], [0, 0], r"labels\[1\] is 0\.5.*labelled pairs"),
+        ([1, 2], [0, 5000], [0, 0], "A label is 5000, and grades go up to 1000"),
+        ([1, 2], [0, 0], [0, 0], "None of the 1 lists has a label above 0"),
+        ([1, 2], [0, 1, 0], [0, 0], "2 scores and 3 labels"),
+        ([1, 2], [0, 1], [0, 0, 0], "2 scores and 3 groups"),
+        ([], [], [], "at least one pair"),
+        ([[1], [2]], [0, 1], [0, 0], r"shape \(2, 1\)"),
+        (["high", "low"], [0, 1], [0, 0], "scores must be numbers"),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused_with_its_reason(scores, labels, groups, message):
+    with pytest.raises(InputError, match=message):
+        rank_metrics(scores, labels, groups)
+
+
+def test_a_run_is_measured_as_trec_eval_does():
+    # Of query a the second right answer was never retrieved; z is not judged; query b was not answered.
+    qrels = {"a": {"x": 1, "y": 0, "w": 1}, "b": {"x": 1}}
+    result = evaluate_run(qrels, {"a": {"z": 3.0, "x": 2.0, "y": 1.0}, "c": {"x": 1.0}})
+    assert result.per_list["MAP"].tolist() == [1 / 4, 0]
+    assert result.per_list["MRR"].tolist() == [1 / 2, 0]
+    assert result.per_list["nDCG@3"] == pytest.approx([(1 / np.log2(3)) / (1 + 1 / np.log2(3)), 0])
+    assert result.notes == (
+        "1 of 2 lists are missing from the run and count as 0",
+        "1 lists of the run are not in the qrels and were ignored",
+    )
+
+
+def test_ties_in_a_run_count_against_it_whatever_the_documents_are_called():
+    for right, wrong in (("a", "b"), ("b", "a")):
+        assert evaluate_run({"q": {right: 1, wrong: 0}}, {"q": {right: 1.0, wrong: 1.0}}).metrics["P@1"] == 0
+
+
+def test_scores_that_single_precision_would_tie_keep_their_order():
+    assert evaluate_run({"q": {"a": 1, "b": 0}}, {"q": {"a": 1 + 1e-12, "b": 1.0}}).metrics["P@1"] == 1
+
+
+def test_a_run_without_any_judged_query_is_all_zero():
+    assert set(evaluate_run({"q": {"a": 1}}, {}).metrics.values()) == {0.0}
+
+
+def test_a_run_with_a_nan_names_its_query_and_document():
+    with pytest.raises(InputError, match="document 'a' for query 'q' is nan"):
+        evaluate_run({"q": {"a": 1}}, {"q": {"a": float("nan")}})
+
+
+@pytest.mark.slow
+def test_five_thousand_lists_of_ten_take_less_than_a_second():
+    rng = np.random.default_rng(0)
+    columns = rng.normal(size=50_000), rng.random(50_000) < 0.2, np.arange(50_000) // 10
+    rank_metrics(*columns)
+    start = time.perf_counter()
+    rank_metrics(*columns)
+    assert time.perf_counter() - start < 1
