@@ -40,6 +40,11 @@ CASES = [
     ),
     Case("mv-lstm", {"gate": "both", "k": 3, "hidden": 5, "mlp": 7, **WORDS}),
     Case("mv-lstm", {"gate": "left", "rescale": True, "k": 3, "hidden": 5, "mlp": 7, **WORDS}),
+    *(
+        Case("amv-lstm", {"gate": gate, "k": 4, "hidden": 5, "mlp": 7, **WORDS})
+        for gate in ("none", "left", "right", "both")
+    ),
+    Case("amv-lstm", {"rescale": True, "interaction": "tensor", "k": 3, "hidden": 5, "mlp": 7, **WORDS}),
 ]
 
 

@@ -8,4 +8,5 @@ TWINS = {
     "lstm-rnn": lstm.lstm_rnn,
     "bi-lstm-rnn": lstm.bi_lstm_rnn,
     "mv-lstm": lstm.mv_lstm,
+    "amv-lstm": lstm.mv_lstm,
 }

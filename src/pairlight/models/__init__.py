@@ -4,6 +4,7 @@ import difflib
 from typing import Any
 
 from pairlight.errors import InputError
+from pairlight.models.amv_lstm import AMVLSTM
 from pairlight.models.base import PairModel, defaults
 from pairlight.models.bi_lstm_rnn import BiLSTMRNN
 from pairlight.models.bm25 import BM25
@@ -17,6 +18,7 @@ MODELS: dict[str, type[PairModel]] = {
     "lstm-rnn": LSTMRNN,
     "bi-lstm-rnn": BiLSTMRNN,
     "mv-lstm": MVLSTM,
+    "amv-lstm": AMVLSTM,
 }
 
 
