@@ -1,0 +1,8 @@
+"""The few loops that need native speed, each beside its plain PyTorch twin."""
+
+from pairlight.kernels.kmax import kmax
+from pairlight.kernels.library import Status, status
+from pairlight.kernels.lstm import bilstm, lstm
+from pairlight.kernels.spatial_gru import GridStates, GruWeights, spatial_gru, spatial_gru_states
+
+__all__ = ["GridStates", "GruWeights", "Status", "bilstm", "kmax", "lstm", "spatial_gru", "spatial_gru_states", "status"]

@@ -1,0 +1,51 @@
+// What is compiled once for all widths: threads, and the question which width this CPU can run.
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "parallel.hpp"
+
+namespace pairlight {
+
+void parallel(int64_t tasks, int64_t threads, void (*run)(void *, int64_t), void *self) {
+  std::atomic<int64_t> left(tasks);
+  auto work = [&] {
+    for (int64_t task = --left; task >= 0; task = --left) run(self, task);
+  };
+  std::vector<std::thread> helpers;
+  try {
+    for (int64_t n = 1; n < threads && n < tasks; n++) helpers.emplace_back(work);
+  } catch (const std::exception &) {
+    // The system gives no further thread: those that run do the work.
+  }
+  work();
+  for (std::thread &helper : helpers) helper.join();
+}
+
+}  // namespace pairlight
+
+extern "C" {
+
+// The hash of the sources this library was compiled from.
+const char *pairlight_fingerprint() { return PAIRLIGHT_FINGERPRINT; }
+
+int pairlight_cpu_has_avx512() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512bw");
+#else
+  return 0;
+#endif
+}
+
+int pairlight_cpu_has_avx2() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return 0;
+#endif
+}
+}

@@ -1,0 +1,86 @@
+// The k largest cells of every channel of a ragged grid, largest first, equal ones by position.
+#pragma once
+#include "parallel.hpp"
+#include "vector.hpp"
+
+namespace PAIRLIGHT_WIDTH {
+
+// The same fields in the same order as `_Call` in kmax.py, each of 8 bytes.
+template <class T>
+struct KMax {
+  const T *s;  // [B, C, L, R], columns adjacent
+  int64_t s_pair, s_channel, s_row;
+  const int64_t *left, *right;
+  int64_t pairs, channels, columns, k, threads;
+  T *values;           // [B, C, k]
+  int64_t *positions;  // [B, C, k]
+};
+
+template <class I>
+INLINE bool any(I mask) {
+#if PAIRLIGHT_BYTES == 64
+  return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif PAIRLIGHT_BYTES == 32
+  return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
+  uint64_t half[2];
+  memcpy(half, &mask, sizeof half);
+  return (half[0] | half[1]) != 0;
+#endif
+}
+
+// The best so far, sorted: few cells beat the k-th, so a plain insertion is enough.
+template <class T>
+struct Best {
+  T *values;
+  int64_t *positions;
+  const int64_t k;
+  int64_t held = 0;
+
+  // NaN counts as infinity, so that it shows instead of hiding.
+  static T rank(T x) { return x == x ? x : T(INFINITY); }
+
+  bool full() const { return held == k; }
+
+  void offer(T value, int64_t position) {
+    if (full() && !(rank(value) > rank(values[k - 1]))) return;
+    int64_t at = full() ? k - 1 : held++;
+    for (; at > 0 && rank(values[at - 1]) < rank(value); at--) {
+      values[at] = values[at - 1];
+      positions[at] = positions[at - 1];
+    }
+    values[at] = value;
+    positions[at] = position;
+  }
+};
+
+template <class T>
+void kmax_of_pair(void *call_, int64_t pair) {
+  const KMax<T> &call = *(const KMax<T> *)call_;
+  constexpr int L = LANES<T>;
+  const int n = int(call.right[pair]);
+  for (int64_t c = 0; c < call.channels; c++) {
+    const int64_t to = (pair * call.channels + c) * call.k;
+    Best<T> best{call.values + to, call.positions + to, call.k};
+    for (int64_t i = 0; i < call.left[pair]; i++) {
+      const T *row = call.s + pair * call.s_pair + c * call.s_channel + i * call.s_row;
+      int j = 0;
+      for (; j + L <= n; j += L) {
+        Vector<T> x;
+        memcpy(&x, row + j, BYTES);
+        if (best.full() && !any(~(x <= all(best.values[call.k - 1])))) continue;
+        for (int l = 0; l < L; l++) best.offer(x[l], i * call.columns + j + l);
+      }
+      for (; j < n; j++) best.offer(row[j], i * call.columns + j);
+    }
+    for (int64_t q = best.held; q < call.k; q++) best.values[q] = 0, best.positions[q] = -1;
+  }
+}
+
+template <class T>
+int kmax(const KMax<T> &call) {
+  pairlight::parallel(call.pairs, call.threads, kmax_of_pair<T>, (void *)&call);
+  return 0;
+}
+
+}  // namespace PAIRLIGHT_WIDTH

@@ -1,0 +1,113 @@
+// One direction of an LSTM over ragged texts: a block of texts at a time, one text in each SIMD lane.
+//
+//   weight [4H, E + H], bias [4H]: rows i, f, c, o; columns for the word x_t and for the state before it.
+#pragma once
+#include "parallel.hpp"
+#include "tile.hpp"
+
+namespace PAIRLIGHT_WIDTH {
+
+// The same fields in the same order as `_Call` in lstm.py, each of 8 bytes.
+template <class T>
+struct Lstm {
+  const T *x;  // [B, L, E], the numbers of a word adjacent
+  int64_t x_text, x_word;
+  const int64_t *lengths;  // [B]
+  const int64_t *order;    // [B] texts of like length stand together
+  const int64_t *place;    // [blocks] where the gates of each block begin
+  int64_t texts, inputs, hidden, reverse, threads;
+  const T *weight, *bias;
+  T *out;  // [B, L, H], the numbers of a word adjacent
+  int64_t out_text, out_word;
+  T *gates;  // what backward needs: i, f, c~, o and c of every word; or null
+  const T *d_out;
+  T *d_x;  // grows by the gradient
+  int64_t d_out_text, d_out_word, d_x_text, d_x_word;
+  T *d_weight, *d_bias;
+};
+
+// The texts of one block; lanes beyond the last text have no words.
+template <class T>
+struct TextBlock {
+  static constexpr int L = LANES<T>;
+  const bool reverse;
+  int64_t text[L];
+  int length[L], steps = 0;
+  int count[L];  // of the current step: n for lanes that have this word, else 0
+
+  TextBlock(const Lstm<T> &call, int64_t block) : reverse(call.reverse) {
+    for (int l = 0; l < L; l++) {
+      const int64_t at = block * L + l;
+      text[l] = call.order[at < call.texts ? at : 0];
+      length[l] = at < call.texts ? int(call.lengths[text[l]]) : 0;
+      steps = greatest(steps, length[l]);
+    }
+  }
+
+  // The word that lane l reads at this step: backwards from each text's own last word.
+  int word(int l, int step) const { return reverse ? length[l] - 1 - step : step; }
+
+  template <class P>
+  void rows(P *base, int64_t by_text, int64_t by_word, int step, int n, P **row) {
+    for (int l = 0; l < L; l++) {
+      count[l] = step < length[l] ? n : 0;
+      row[l] = count[l] ? base + text[l] * by_text + word(l, step) * by_word : base;
+    }
+  }
+};
+
+template <class T>
+class LstmForward {
+ public:
+  static int run(const Lstm<T> &call) {
+    const int E = int(call.inputs), H = int(call.hidden), K1 = E + H + 1;
+    Buffer<T> packed(int64_t(padded(4 * H, ROWS)) * K1);
+    if (!packed) return 1;
+    pack<T>(call.weight, E + H, 1, 4 * H, E + H, call.bias, packed);
+    LstmForward self{call, packed, E, H, 0};
+    pairlight::parallel((call.texts + LANES<T> - 1) / LANES<T>, call.threads, block, &self);
+    return self.failed;
+  }
+
+  const Lstm<T> &call;
+  const T *packed;
+  int E, H;
+  int failed;
+
+ private:
+  typedef Vector<T> V;
+
+  static void block(void *self_, int64_t index) {
+    LstmForward &self = *(LstmForward *)self_;
+    const Lstm<T> &call = self.call;
+    const int E = self.E, H = self.H;
+    TextBlock<T> block(call, index);
+    Buffer<V> x(E + H + 1), sums(padded(4 * H, ROWS)), scratch(5 * H);
+    if (!x || !sums || !scratch) {
+      __atomic_store_n(&self.failed, 1, __ATOMIC_RELAXED);
+      return;
+    }
+    V *h = x + E, *g = scratch;
+    x[E + H] = all(T(1));
+    for (int step = 0; step < block.steps; step++) {
+      const T *words[LANES<T>];
+      block.rows(call.x, call.x_text, call.x_word, step, E, words);
+      gather<T>(words, block.count, E, 1, x, 1);
+      product<T>(self.packed, 4 * H, E + H + 1, x, sums);
+      const V *before = g + 4 * H;
+      if (call.gates) g = (V *)(call.gates + call.place[index]) + int64_t(step) * 5 * H;
+      for (int k = 0; k < H; k++) {
+        const V i = sigmoid<T>(sums[k]), f = sigmoid<T>(sums[H + k]), o = sigmoid<T>(sums[3 * H + k]);
+        const V fresh = hyperbolic_tangent(sums[2 * H + k]);
+        const V c = f * before[k] + i * fresh;
+        g[k] = i, g[H + k] = f, g[2 * H + k] = fresh, g[3 * H + k] = o, g[4 * H + k] = c;
+        h[k] = o * hyperbolic_tangent(c);
+      }
+      T *out[LANES<T>];
+      block.rows(call.out, call.out_text, call.out_word, step, H, out);
+      scatter<T>(h, 1, H, out, block.count, 1);
+    }
+  }
+};
+
+}  // namespace PAIRLIGHT_WIDTH

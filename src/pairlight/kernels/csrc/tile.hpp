@@ -1,0 +1,79 @@
+// Small matrix products in which every number is a vector: one lane for each text or pair of a block.
+#pragma once
+#include "vector.hpp"
+
+namespace PAIRLIGHT_WIDTH {
+
+// Accumulators must fill the registers without spilling: 32 of them with AVX-512, else 16.
+constexpr int ROWS = 10;
+constexpr int TALL = BYTES == 64 ? 5 : 4, WIDE = BYTES == 64 ? 5 : 3;
+
+// Weights [rows, columns] as `product` reads them: tiles of ROWS rows, column by column; missing rows are 0.
+// A bias becomes one more column, whose input is 1. Strides let the same function pack the transpose.
+template <class T>
+inline void pack(const T *weight, int64_t by_row, int64_t by_column, int rows, int columns, const T *bias, T *out) {
+  for (int o = 0; o < rows; o += ROWS)
+    for (int k = 0; k < columns + (bias ? 1 : 0); k++)
+      for (int r = o; r < o + ROWS; r++)
+        *out++ = r >= rows ? T(0) : k == columns ? bias[r] : weight[r * by_row + k * by_column];
+}
+
+// y = W x, or with ADD y += W x; y has room for the missing rows of the last tile.
+template <class T, bool ADD = false>
+inline void product(const T *packed, int rows, int columns, const Vector<T> *x, Vector<T> *y) {
+  for (int o = 0; o < rows; o += ROWS, packed += int64_t(columns) * ROWS) {
+    Vector<T> sums[ROWS];
+#pragma GCC unroll 16
+    for (int r = 0; r < ROWS; r++) sums[r] = ADD ? y[o + r] : Vector<T>{};
+    for (int k = 0; k < columns; k++) {
+      const Vector<T> value = x[k];
+      const T *w = packed + k * ROWS;
+#pragma GCC unroll 16
+      for (int r = 0; r < ROWS; r++) sums[r] += all(w[r]) * value;
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < ROWS; r++) y[o + r] = sums[r];
+  }
+}
+
+constexpr int64_t outer_vectors(int rows, int columns) { return int64_t(padded(rows, TALL)) * padded(columns, WIDE); }
+
+// sums[o, k] += the sum over n cells of y[o] x[k], kept in tiles of TALL x WIDE. Reads up to a tile past rows and
+// columns; what it finds there is never read back.
+template <class T>
+inline void outer(const Vector<T> *y, int y_stride, int rows, const Vector<T> *x, int x_stride, int columns, int n,
+                  Vector<T> *sums) {
+  for (int o = 0; o < rows; o += TALL)
+    for (int k = 0; k < columns; k += WIDE, sums += TALL * WIDE) {
+      Vector<T> tile[TALL][WIDE];
+#pragma GCC unroll 8
+      for (int a = 0; a < TALL; a++)
+#pragma GCC unroll 8
+        for (int e = 0; e < WIDE; e++) tile[a][e] = sums[a * WIDE + e];
+      const Vector<T> *at_y = y + o, *at_x = x + k;
+      for (int j = 0; j < n; j++, at_y += y_stride, at_x += x_stride) {
+        Vector<T> row[WIDE];
+#pragma GCC unroll 8
+        for (int e = 0; e < WIDE; e++) row[e] = at_x[e];
+#pragma GCC unroll 8
+        for (int a = 0; a < TALL; a++) {
+          const Vector<T> value = at_y[a];
+#pragma GCC unroll 8
+          for (int e = 0; e < WIDE; e++) tile[a][e] += value * row[e];
+        }
+      }
+#pragma GCC unroll 8
+      for (int a = 0; a < TALL; a++)
+#pragma GCC unroll 8
+        for (int e = 0; e < WIDE; e++) sums[a * WIDE + e] = tile[a][e];
+    }
+}
+
+// The number at [o, k] of what `outer` summed: all lanes together.
+template <class T>
+inline T outer_at(const Vector<T> *sums, int columns, int o, int k) {
+  const int64_t tile = int64_t(o / TALL) * (padded(columns, WIDE) / WIDE) + k / WIDE;
+  return sum<T>(sums[tile * TALL * WIDE + o % TALL * WIDE + k % WIDE]);
+}
+
+}  // namespace PAIRLIGHT_WIDTH

@@ -1,0 +1,207 @@
+// SIMD vectors of the width this file is compiled for, and the few functions on them that the kernels need.
+//
+// The same sources are compiled once for each width, with PAIRLIGHT_WIDTH naming it and PAIRLIGHT_BYTES its vector.
+// Everything lives in a namespace of that name and nothing of the standard library is used that could become a
+// function of its own: the linker would keep one copy for all widths, and an old CPU might meet AVX-512 code.
+#pragma once
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <utility>
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#define INLINE inline __attribute__((always_inline))
+
+namespace PAIRLIGHT_WIDTH {
+
+constexpr int BYTES = PAIRLIGHT_BYTES;
+
+template <class T>
+struct Lanes;
+template <>
+struct Lanes<float> {
+  typedef float Vector __attribute__((vector_size(BYTES)));
+  typedef int32_t Integers __attribute__((vector_size(BYTES)));
+};
+template <>
+struct Lanes<double> {
+  typedef double Vector __attribute__((vector_size(BYTES)));
+  typedef int64_t Integers __attribute__((vector_size(BYTES)));
+};
+template <class T>
+using Vector = typename Lanes<T>::Vector;
+template <class T>
+using Integers = typename Lanes<T>::Integers;
+template <class T>
+constexpr int LANES = BYTES / int(sizeof(T));
+
+INLINE int least(int a, int b) { return a < b ? a : b; }
+INLINE int greatest(int a, int b) { return a > b ? a : b; }
+constexpr int padded(int n, int step) { return (n + step - 1) / step * step; }
+
+// An initialiser list compiles to one broadcast instruction; adding a scalar to a zero vector does not.
+template <class T, int... J>
+INLINE Vector<T> all_of(T x, std::integer_sequence<int, J...>) {
+  return Vector<T>{((void)J, x)...};
+}
+template <class T>
+INLINE Vector<T> all(T x) {
+  return all_of<T>(x, std::make_integer_sequence<int, LANES<T>>());
+}
+
+// Where an argument is NaN, both answer the second one: with the constant first, NaN is handed on.
+template <class V>
+INLINE V larger(V a, V b) {
+  return a > b ? a : b;
+}
+template <class V>
+INLINE V smaller(V a, V b) {
+  return a < b ? a : b;
+}
+
+// e^x to about 1e-7: x = n ln 2 + f, a polynomial for e^f, and 2^n written into the exponent bits.
+// The bound of 87 keeps 2^n a normal number.
+INLINE Vector<float> exponential(Vector<float> x) {
+  typedef Vector<float> V;
+  x = smaller(all(87.f), larger(all(-87.f), x));
+  const V magic = all(12582912.f);  // 1.5 * 2^23: adding it leaves the rounded integer in the low bits
+  V t = x * all(1.44269504088896341f) + magic;
+  V n = t - magic;
+  V f = x - n * all(0.693359375f) - n * all(-2.12194440e-4f);
+  V p = f * all(1.9875691500e-4f) + all(1.3981999507e-3f);
+  p = p * f + all(8.3334519073e-3f);
+  p = p * f + all(4.1665795894e-2f);
+  p = p * f + all(1.6666665459e-1f);
+  p = p * f + all(5.0000001201e-1f);
+  p = p * f * f + f + all(1.f);
+  return p * (V)(((Integers<float>)t << 23) + 0x3f800000);
+}
+INLINE Vector<double> exponential(Vector<double> x) {
+  for (int l = 0; l < LANES<double>; l++) x[l] = exp(x[l]);
+  return x;
+}
+
+template <class T>
+INLINE Vector<T> sigmoid(Vector<T> x) {
+  return all(T(1)) / (all(T(1)) + exponential(-x));
+}
+
+INLINE Vector<float> hyperbolic_tangent(Vector<float> x) {
+  typedef Vector<float> V;
+  V e = exponential(x + x);
+  V far = all(1.f) - all(2.f) / (e + all(1.f));
+  V z = x * x;  // near zero the quotient would lose the small digits
+  V p = z * all(-5.70498872745e-3f) + all(2.06390887954e-2f);
+  p = p * z + all(-5.37397155531e-2f);
+  p = p * z + all(1.33314422036e-1f);
+  p = p * z + all(-3.33332819422e-1f);
+  V near = p * z * x + x;
+  return z < all(0.390625f) ? near : far;
+}
+INLINE Vector<double> hyperbolic_tangent(Vector<double> x) {
+  for (int l = 0; l < LANES<double>; l++) x[l] = tanh(x[l]);
+  return x;
+}
+
+template <class T>
+INLINE T sum(Vector<T> x) {
+  T total = 0;
+  for (int l = 0; l < LANES<T>; l++) total += x[l];
+  return total;
+}
+
+// Two rows S apart exchange their off-diagonal blocks of S columns.
+template <class T, int S, int... J>
+INLINE void exchange(Vector<T> &a, Vector<T> &b, std::integer_sequence<int, J...>) {
+  constexpr int L = LANES<T>;
+#if defined(__clang__)
+  Vector<T> low = __builtin_shufflevector(a, b, (J & S ? L + J - S : J)...);
+  Vector<T> high = __builtin_shufflevector(a, b, (J & S ? L + J : J + S)...);
+#else
+  Vector<T> low = __builtin_shuffle(a, b, Integers<T>{(J & S ? L + J - S : J)...});
+  Vector<T> high = __builtin_shuffle(a, b, Integers<T>{(J & S ? L + J : J + S)...});
+#endif
+  a = low;
+  b = high;
+}
+
+// L vectors of L lanes, in place.
+template <class T, int S = LANES<T> / 2>
+INLINE void transpose(Vector<T> *a) {
+#pragma GCC unroll 16
+  for (int i = 0; i < LANES<T>; i++)
+    if (!(i & S)) exchange<T, S>(a[i], a[i + S], std::make_integer_sequence<int, LANES<T>>());
+  if constexpr (S > 1) transpose<T, S / 2>(a);
+}
+
+// out[k * stride] gets lane l from row[l][k * step] where k < count[l], else 0; step is 1, or -1 to read backwards.
+template <class T>
+inline void gather(const T *const *row, const int *count, int n, int step, Vector<T> *out, int stride) {
+  constexpr int L = LANES<T>;
+  for (int k = 0; k < n; k += L) {
+    Vector<T> a[L];
+    for (int l = 0; l < L; l++)
+      if (k + L <= count[l]) {
+        memcpy(&a[l], step > 0 ? row[l] + k : row[l] - k - (L - 1), BYTES);
+      } else {
+        T part[L] = {};
+        for (int q = 0; q < L && k + q < count[l]; q++) part[step > 0 ? q : L - 1 - q] = row[l][(k + q) * step];
+        memcpy(&a[l], part, BYTES);
+      }
+    transpose<T>(a);
+    for (int q = 0; q < L && k + q < n; q++) out[(k + q) * stride] = a[step > 0 ? q : L - 1 - q];
+  }
+}
+
+// The way back: row[l][k * step] gets (or with ADD grows by) lane l of in[k * stride] where k < count[l].
+template <class T, bool ADD = false>
+inline void scatter(const Vector<T> *in, int stride, int n, T *const *row, const int *count, int step) {
+  constexpr int L = LANES<T>;
+  for (int k = 0; k < n; k += L) {
+    Vector<T> a[L];
+    for (int q = 0; q < L; q++) a[step > 0 ? q : L - 1 - q] = k + q < n ? in[(k + q) * stride] : Vector<T>{};
+    transpose<T>(a);
+    for (int l = 0; l < L; l++)
+      if (k + L <= count[l]) {
+        T *to = step > 0 ? row[l] + k : row[l] - k - (L - 1);
+        if (ADD) {
+          Vector<T> old;
+          memcpy(&old, to, BYTES);
+          a[l] += old;
+        }
+        memcpy(to, &a[l], BYTES);
+      } else {
+        T part[L];
+        memcpy(part, &a[l], BYTES);
+        for (int q = 0; q < L && k + q < count[l]; q++) {
+          T &to = row[l][(k + q) * step], value = part[step > 0 ? q : L - 1 - q];
+          to = ADD ? to + value : value;
+        }
+      }
+  }
+}
+
+// Zeroed memory for n vectors, or a null pointer.
+template <class V>
+class Buffer {
+ public:
+  explicit Buffer(int64_t n) {
+    void *p = nullptr;
+    const size_t bytes = size_t(n) * sizeof(V) + 64;
+    if (posix_memalign(&p, 64, bytes) == 0) memset(p, 0, bytes), data_ = (V *)p;
+  }
+  ~Buffer() { free(data_); }
+  Buffer(const Buffer &) = delete;
+  Buffer &operator=(const Buffer &) = delete;
+  operator V *() const { return data_; }
+
+ private:
+  V *data_ = nullptr;
+};
+
+}  // namespace PAIRLIGHT_WIDTH

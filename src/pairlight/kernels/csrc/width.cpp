@@ -1,0 +1,25 @@
+// The C functions of one width: pairlight_<kernel>_<f32 or f64>_<width>. They answer 0, or 1 where memory ran out.
+#include "kmax.hpp"
+#include "lstm_backward.hpp"
+#include "spatial_gru_backward.hpp"
+
+using namespace PAIRLIGHT_WIDTH;
+
+#define JOIN_(kernel, type, width) pairlight_##kernel##_##type##_##width
+#define JOIN(kernel, type, width) JOIN_(kernel, type, width)
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+#define KERNELS(T, type)                                                                                              \
+  EXPORT int JOIN(lanes, type, PAIRLIGHT_WIDTH)() { return LANES<T>; }                                                \
+  EXPORT int JOIN(lstm, type, PAIRLIGHT_WIDTH)(const Lstm<T> *call) { return LstmForward<T>::run(*call); }            \
+  EXPORT int JOIN(lstm_backward, type, PAIRLIGHT_WIDTH)(const Lstm<T> *call) { return LstmBackward<T>::run(*call); }  \
+  EXPORT int JOIN(spatial_gru, type, PAIRLIGHT_WIDTH)(const SpatialGru<T> *call) {                                    \
+    return SpatialGruForward<T>::run(*call);                                                                          \
+  }                                                                                                                   \
+  EXPORT int JOIN(spatial_gru_backward, type, PAIRLIGHT_WIDTH)(const SpatialGru<T> *call) {                           \
+    return SpatialGruBackward<T>::run(*call);                                                                         \
+  }                                                                                                                   \
+  EXPORT int JOIN(kmax, type, PAIRLIGHT_WIDTH)(const KMax<T> *call) { return kmax(*call); }
+
+KERNELS(float, f32)
+KERNELS(double, f64)
