@@ -13,7 +13,7 @@ Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """N pairs over a list of distinct texts: a text that occurs in many pairs is kept, tokenised and encoded once."""
 
@@ -63,9 +63,12 @@ class Pairs:
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> "Pairs":
         """The table of these rows, in this order."""
         at = np.asarray(rows, np.int64)
-        return Pairs.of(
-            [self.texts[i] for i in self.left[at]],
-            [self.texts[i] for i in self.right[at]],
+        used, places = _renumbered(np.concatenate([self.left[at], self.right[at]]))
+        return Pairs(
+            [self.texts[i] for i in used],
+            places[: len(at)],
+            places[len(at) :],
+            _renumbered(self.group[at])[1],
             None if self.label is None else self.label[at],
             None if self.left_id is None else [self.left_id[i] for i in at],
             None if self.right_id is None else [self.right_id[i] for i in at],
@@ -74,3 +77,12 @@ class Pairs:
 
 def _numbered(values: Iterable[str], place: dict[str, int]) -> Ints:
     return np.fromiter((place.setdefault(value, len(place)) for value in values), np.int32)
+
+
+def _renumbered(numbers: Ints) -> tuple[Ints, Ints]:
+    """The distinct numbers in order of first appearance, and every number's place among them."""
+    distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return distinct[order], rank[inverse]

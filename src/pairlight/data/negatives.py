@@ -1,0 +1,149 @@
+"""Wrong partners for right pairs: drawn from all right texts, or from those most like the right one."""
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairlight.data.pairs import Floats, Ints, Pairs
+from pairlight.errors import InputError
+
+Progress = Callable[[float], None]  # told the share done, 0 to 1
+Places = NDArray[np.int64]
+Score = Callable[[int], Floats]  # the place of a text -> how like it every text is
+
+WAYS = ("random", "bm25", "cosine")
+
+_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"  # written without spaces: every sign counts as a word
+_WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
+
+
+def words(text: str) -> list[str]:
+    """The lower-case words by which texts are compared."""
+    return _WORD.findall(text.lower())
+
+
+def mine(
+    pairs: Pairs,
+    how: str,
+    wrong: int = 4,
+    top: int = 1000,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Pairs:
+    """Every positive (label above 0, now 1), then `wrong` pairs of its left text with wrong right texts, label 0.
+
+    `random` draws from all right texts of the table, `bm25` and `cosine` (of tf-idf) from the `top` of them most like
+    the positive's right text. Never drawn: a right text known for the same left text or list, a copy of one (whatever
+    the case and white space) or of the left text, or one twice in a list. Where too few are left, fewer are given. The
+    table's own pairs of label 0 or less are dropped, though their right texts may be drawn.
+    """
+    if how not in WAYS:
+        raise InputError(f"There is no way to mine named {how!r}: the ways are {', '.join(WAYS)}.")
+    if wrong < 1 or top < 1:
+        raise InputError(f"wrong={wrong} and top={top} must be 1 or more.")
+    if pairs.label is None:
+        raise InputError("These pairs have no labels: to mine wrong texts, the right pairs need a label above 0.")
+    positive = np.flatnonzero(pairs.label > 0)
+    if not len(positive):
+        raise InputError("No pair has a label above 0: to mine wrong texts, there must be right ones.")
+    positive = positive[np.argsort(pairs.group[positive], kind="stable")]
+
+    key = _keys(pairs.texts)
+    left, right = key[pairs.left[positive]], key[pairs.right[positive]]
+    by_left = np.argsort(left, kind="stable")
+    lefts = left[by_left]
+
+    def partners(of: int) -> list[int]:
+        start, stop = np.searchsorted(lefts, [of, of + 1])
+        known: list[int] = right[by_left[start:stop]].tolist()
+        return known
+
+    pool, owner = np.unique(key[pairs.right], return_index=True)
+    found = _found(how, [pairs.texts[pairs.right[row]] for row in owner], np.searchsorted(pool, right), top)
+    rng = np.random.default_rng(seed)
+    rows: list[tuple[int, int]] = []  # whose left text, and whose right text
+    starts = np.flatnonzero(np.diff(pairs.group[positive], prepend=-1)).tolist()
+    for start, stop in pairwise([*starts, len(positive)]):
+        same = set(left[start:stop].tolist())
+        taken = same.union(right[start:stop].tolist(), *map(partners, same))
+        for row, candidates in zip(positive[start:stop].tolist(), found, strict=False):
+            # However many of the drawn are taken already, enough remain.
+            drawn = rng.choice(candidates, min(len(candidates), wrong + len(taken)), replace=False)
+            fit = [place for place in drawn.tolist() if pool[place] not in taken][:wrong]
+            taken.update(pool[fit].tolist())
+            rows += [(row, row), *((row, int(owner[place])) for place in fit)]
+        if progress is not None:
+            progress(stop / len(positive))
+    if len(rows) == len(positive):
+        raise InputError(f"No wrong text was found for any of {len(positive)} right pairs: give more pairs.")
+    return Pairs.of(
+        [pairs.texts[pairs.left[whose]] for whose, _ in rows],
+        [pairs.texts[pairs.right[whose]] for _, whose in rows],
+        [float(one == other) for one, other in rows],
+        None if pairs.left_id is None else [pairs.left_id[whose] for whose, _ in rows],
+        None if pairs.right_id is None else [pairs.right_id[whose] for _, whose in rows],
+    )
+
+
+def _keys(texts: Sequence[str]) -> Ints:
+    """A number for every text, the same for copies that differ in case or white space only."""
+    place: dict[str, int] = {}
+    return np.fromiter((place.setdefault(" ".join(t.split()).casefold(), len(place)) for t in texts), np.int32)
+
+
+def _found(how: str, texts: Sequence[str], queries: Places, top: int) -> Iterator[Places]:
+    """For every query, itself the place of a text, the places of the texts to draw from."""
+    if how == "random":
+        yield from repeat(np.arange(len(texts)), len(queries))
+        return
+    score = _bm25(texts) if how == "bm25" else _cosine(texts)
+    for query in queries.tolist():
+        scores = score(query)
+        best = np.argpartition(scores, -min(top, len(scores)))[-top:]
+        yield np.sort(best[scores[best] > 0])
+
+
+def _bm25(texts: Sequence[str]) -> Score:
+    import bm25s
+
+    vocab: dict[str, int] = {}
+    ids = [[vocab.setdefault(word, len(vocab)) for word in words(text)] for text in texts]
+    if not vocab:
+        return lambda query: np.zeros(len(texts), np.float32)
+    index = bm25s.BM25(method="lucene")
+    index.index((ids, vocab), show_progress=False)
+    return lambda query: index.get_scores_from_ids(ids[query])
+
+
+def _cosine(texts: Sequence[str]) -> Score:
+    vocab: dict[str, int] = {}
+    bounds, terms, times = [0], array("i"), array("f")
+    for text in texts:
+        counts = Counter(vocab.setdefault(word, len(vocab)) for word in words(text))
+        terms.extend(counts.keys())
+        times.extend(counts.values())
+        bounds.append(len(terms))
+    term = np.asarray(terms)
+    text_of = np.repeat(np.arange(len(texts)), np.diff(bounds))
+    frequency = np.bincount(term, minlength=len(vocab))
+    weight = np.asarray(times) * (1 + np.log(len(texts) / frequency))[term]
+    weight = (weight / np.sqrt(np.bincount(text_of, weight**2))[text_of]).astype(np.float32)
+    # The same entries once more, ordered by term: the texts that hold a term lie side by side.
+    order = np.argsort(term, kind="stable")
+    holders, weights = text_of[order], weight[order]
+    ends = np.cumsum(frequency)
+
+    def score(query: int) -> Floats:
+        scores = np.zeros(len(texts), np.float32)
+        for entry in range(bounds[query], bounds[query + 1]):
+            stop = ends[term[entry]]
+            span = slice(stop - frequency[term[entry]], stop)
+            np.add.at(scores, holders[span], weights[span] * weight[entry])
+        return scores
+
+    return score

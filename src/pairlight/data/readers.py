@@ -1,0 +1,383 @@
+"""Any table of pairs comes in by one door: files by their extension, lists, data frames; a bad row is told by its line.
+
+The reader of a format yields, row by row, where the row stands and its cells (left, right, label, left_id, right_id;
+None where there is none), or else the fault that makes the row bad.
+"""
+
+import csv
+import gzip
+import json
+import os
+import re
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from pairlight.data.pairs import Pairs
+from pairlight.errors import InputError
+
+Cells = Sequence[object]
+Rows = Iterator[tuple[int, Cells | str]]  # a row's number, and its cells or its fault
+
+EXTENSIONS = (".tsv", ".csv", ".jsonl", ".tsv.gz", ".csv.gz", ".jsonl.gz", ".parquet")
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LARGEST_LABEL = 3.4e38  # of float32
+_ERRORS_KEPT = 5
+_BATCH = 10_000
+
+
+@dataclass(frozen=True)
+class Report:
+    """What reading met: the rows seen, how many of them were bad and skipped, and what the first of those were."""
+
+    rows: int
+    skipped: int = 0
+    first_errors: tuple[str, ...] = ()
+
+
+def read_pairs(
+    source: Any,
+    *,
+    left: str = "left",
+    right: str = "right",
+    label: str = "label",
+    left_id: str = "left_id",
+    right_id: str = "right_id",
+    header: Sequence[str] | None = None,
+    skip_bad_rows: bool = False,
+    need_label: bool = True,
+) -> tuple[Pairs, Report]:
+    """The pair table of a file, of a list of tuples (left, right, label) or of dicts, or of a data frame.
+
+    Files are UTF-8 with a header line that names the columns; `header` names them for a .tsv or .csv file without one.
+    A column `left_id` or `right_id` is read where there is one; in JSON lines and dicts, where the first row has it.
+    The label is not read at all unless `need_label`.
+    """
+    if isinstance(source, Pairs):
+        if need_label and source.label is None:
+            raise InputError("These Pairs have no labels: give Pairs.of the column label.")
+        return source, Report(len(source))
+    columns = _Columns(left, right, label if need_label else None, left_id, right_id)
+    name, unit, rows = _opened(source, columns, header)
+    table = _Table(need_label)
+    seen = skipped = 0
+    first_errors: list[str] = []
+    for at, row in rows:
+        seen += 1
+        fault = row if isinstance(row, str) else table.add(row)
+        if fault is None:
+            continue
+        error = f"{name}, {unit} {at}: {fault}"
+        if not skip_bad_rows:
+            raise InputError(f"{error} (--skip-bad-rows leaves bad rows out.)")
+        skipped += 1
+        if skipped <= _ERRORS_KEPT:
+            first_errors.append(error)
+    if not seen:
+        raise InputError(f"{name} holds no pairs: give at least one row.")
+    if skipped == seen:
+        raise InputError(f"{name} holds no good row among {seen}. The first fault: {first_errors[0]}")
+    return table.pairs(), Report(seen, skipped, tuple(first_errors))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The names of the columns to be read; the label's is None where labels are not wanted."""
+
+    left: str
+    right: str
+    label: str | None
+    left_id: str
+    right_id: str
+
+    def wanted(self) -> Iterator[tuple[str, str | None, bool]]:
+        """Every column's role, its name, and whether a table may lack it."""
+        yield "left", self.left, False
+        yield "right", self.right, False
+        yield "label", self.label, self.label is None
+        yield "left_id", self.left_id, self.left_id == "left_id"
+        yield "right_id", self.right_id, self.right_id == "right_id"
+
+    def among(self, header: Sequence[object], source: str) -> list[int | None]:
+        """The place of every column in the header of a table."""
+        places: list[int | None] = []
+        for role, name, optional in self.wanted():
+            if header.count(name) > 1:
+                raise InputError(f"{source} has more than one column {name!r}: rename all but one.")
+            if name not in header and not optional:
+                raise InputError(f"{source} has no column {name!r}: {_remedy(role, 'columns', header)}")
+            places.append(header.index(name) if name in header else None)
+        return places
+
+    def within(self, row: Mapping[str, object]) -> Cells | str:
+        """The cells of one JSON object or dict."""
+        for role, name, optional in self.wanted():
+            if name not in row and not optional:
+                return f"no key {name!r}: {_remedy(role, 'keys', row)}"
+        return [None if name is None else row.get(name) for _, name, _ in self.wanted()]
+
+
+class _Table:
+    """The columns while they grow; a text or left id that comes again is kept once."""
+
+    def __init__(self, need_label: bool) -> None:
+        self.need_label = need_label
+        self.known: dict[str, str] = {}
+        self.left: list[str] = []
+        self.right: list[str] = []
+        self.label = array("f")
+        self.left_id: list[str] = []
+        self.right_id: list[str] = []
+        self.has_left_id = self.has_right_id = False
+
+    def add(self, row: Cells) -> str | None:
+        """Take a row in, or say its fault."""
+        left, right, label, left_id, right_id = row
+        if fault := _text_fault("left", left) or _text_fault("right", right):
+            return fault
+        number = _number(label) if self.need_label else 0.0
+        if number is None:
+            return f"the label {_shown(label)} is no number: write one, such as 0 or 1."
+        if not self.left:
+            self.has_left_id, self.has_right_id = left_id is not None, right_id is not None
+        if self.has_left_id and (fault := _id_fault("left_id", left_id)):
+            return fault
+        if self.has_right_id and (fault := _id_fault("right_id", right_id)):
+            return fault
+        keep = self.known.setdefault
+        self.left.append(keep(left, left))  # type: ignore[arg-type]  # it was found to be a text
+        self.right.append(keep(right, right))  # type: ignore[arg-type]
+        if self.need_label:
+            self.label.append(number)
+        if self.has_left_id:
+            self.left_id.append(keep(str(left_id), str(left_id)))
+        if self.has_right_id:
+            self.right_id.append(str(right_id))
+        return None
+
+    def pairs(self) -> Pairs:
+        self.known.clear()
+        return Pairs.of(
+            self.left,
+            self.right,
+            self.label if self.need_label else None,
+            self.left_id if self.has_left_id else None,
+            self.right_id if self.has_right_id else None,
+        )
+
+
+def _opened(source: Any, columns: _Columns, header: Sequence[str] | None) -> tuple[str, str, Rows]:
+    """What to call a source, what to call the place of a row in it, and its rows."""
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        kind = _kind(path)
+        if header is not None and kind not in (".tsv", ".csv"):
+            raise InputError(f"{path} names its columns itself: header is only for .tsv and .csv files.")
+        match kind:
+            case ".tsv":
+                return str(path), "line", _delimited(_tsv(_lines(path)), columns, header, path)
+            case ".csv":
+                return str(path), "line", _delimited(_csv(_lines(path)), columns, header, path)
+            case ".jsonl":
+                return str(path), "line", _jsonl(_lines(path), columns)
+            case _:
+                return str(path), "row", enumerate(_parquet(path, columns), 1)
+    if header is not None:
+        raise InputError("header is only for .tsv and .csv files: leave it out for a table in memory.")
+    name = f"the {type(source).__name__}"
+    if hasattr(source, "column_names") and hasattr(source, "iter"):  # a Hugging Face Dataset
+        return name, "row", enumerate(_dataset(source, columns, name), 1)
+    if hasattr(source, "itertuples") or hasattr(source, "iter_rows"):  # a pandas or polars DataFrame
+        return name, "row", enumerate(_frame(source, columns, name), 1)
+    if isinstance(source, Iterable) and not isinstance(source, bytes | Mapping):
+        return name, "row", _sequence(source, columns)
+    raise InputError(
+        f"A {type(source).__name__} is no table of pairs: give a path, a list of tuples or dicts, "
+        "a DataFrame or one split of a Dataset."
+    )
+
+
+def _kind(path: Path) -> str:
+    """The extension that says how to read a file, without .gz."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: give a file in it.")
+    name = path.name.lower()
+    found = [extension for extension in EXTENSIONS if name.endswith(extension)]
+    if not found:
+        raise InputError(f"{path} has no known extension: rename it to one of {', '.join(EXTENSIONS)}.")
+    if not path.exists():
+        raise InputError(f"There is no file {path}: check its name and the folder.")
+    if path.is_file() and path.stat().st_size == 0:
+        raise InputError(f"{path} is empty: its first line must name the columns, and pairs must follow.")
+    return found[0].removesuffix(".gz")
+
+
+def _lines(path: Path) -> Iterator[str]:
+    try:
+        opened = gzip.open if path.name.lower().endswith(".gz") else open
+        # newline: Python's own line ends would split a text at a lone carriage return.
+        with opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="\n") as lines:
+            yield from lines
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path} is no sound gzip file ({error}): fetch or compress it anew.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def _tsv(lines: Iterable[str]) -> Rows:
+    for at, line in enumerate(lines, 1):
+        line = line.removesuffix("\n").removesuffix("\r")
+        if line:
+            yield at, line.split("\t")
+
+
+def _csv(lines: Iterable[str]) -> Rows:
+    reader = csv.reader(lines, strict=True)
+    while True:
+        at = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield at, f"broken CSV ({error}): close every quote, and double a quote mark within quotes."
+        else:
+            if cells:
+                yield at, cells
+
+
+def _delimited(rows: Rows, columns: _Columns, header: Sequence[str] | None, path: Path) -> Rows:
+    if header is None:
+        names = next(rows, (1, ""))[1]
+        if isinstance(names, str) or not all(_is_utf8(str(name)) for name in names):
+            raise InputError(
+                f"{path} has no header that can be read: save it as UTF-8, its first line naming the columns."
+            )
+    else:
+        names = header
+    pick = itemgetter(*(-1 if place is None else place for place in columns.among(names, str(path))))
+    for at, cells in rows:
+        if isinstance(cells, str):
+            yield at, cells
+        elif len(cells) == len(names):
+            yield at, pick([*cells, None])
+        else:
+            remedy = "no text may hold a tab" if _kind(path) == ".tsv" else "quote a text that holds a comma"
+            yield (
+                at,
+                f"{len(cells)} fields where there are {len(names)} columns: {remedy}, and no field may be left out.",
+            )
+
+
+def _jsonl(lines: Iterable[str], columns: _Columns) -> Rows:
+    for at, line in enumerate(lines, 1):
+        if line.isspace():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield at, f"{_shown(line.strip())} is no JSON ({error}): write one object a line."
+        else:
+            if isinstance(row, dict):
+                yield at, columns.within(row)
+            else:
+                yield at, f'{_shown(row)} is no JSON object: write one such as {{"left": ..., "right": ...}}.'
+
+
+def _sequence(source: Iterable[object], columns: _Columns) -> Rows:
+    widths = (2, 3) if columns.label is None else (3,)
+    for at, row in enumerate(source, 1):
+        if isinstance(row, Mapping):
+            yield at, columns.within(row)
+        elif isinstance(row, Sequence) and not isinstance(row, str | bytes) and len(row) in widths:
+            yield at, (row[0], row[1], row[2] if len(row) == 3 else None, None, None)
+        else:
+            shape = "(left, right)" if columns.label is None else "(left, right, label)"
+            yield at, f"{_shown(row)} is no pair: give {shape} or a dict."
+
+
+def _parquet(path: Path, columns: _Columns) -> Iterator[Cells]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise InputError(f"{path} needs pyarrow to be read: pip install 'pairlight[parquet]'.") from None
+    try:
+        with pq.ParquetFile(path) as file:
+            places = columns.among(file.schema_arrow.names, str(path))
+            names = [None if place is None else file.schema_arrow.names[place] for place in places]
+            for batch in file.iter_batches(_BATCH, columns=[name for name in names if name is not None]):
+                yield from _side_by_side(names, {name: batch.column(name).to_pylist() for name in batch.schema.names})
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path} cannot be read as Parquet ({str(error).splitlines()[0]}): write it anew.") from None
+
+
+def _dataset(source: Any, columns: _Columns, title: str) -> Iterator[Cells]:
+    header = list(source.column_names or ())
+    names = [None if place is None else header[place] for place in columns.among(header, title)]
+    for batch in source.select_columns([name for name in names if name is not None]).iter(_BATCH):
+        yield from _side_by_side(names, batch)
+
+
+def _frame(source: Any, columns: _Columns, title: str) -> Iterator[Cells]:
+    header = list(source.columns)
+    return _side_by_side([None if p is None else header[p] for p in columns.among(header, title)], source)
+
+
+def _side_by_side(names: Iterable[str | None], columns: Any) -> Iterator[Cells]:
+    return zip(*(repeat(None) if name is None else columns[name] for name in names), strict=False)
+
+
+def _text_fault(role: str, value: object) -> str | None:
+    if not isinstance(value, str):
+        return f"{role} is {_shown(value)}, which is no text: give every pair two texts."
+    if not value or value.isspace():
+        return f"the {role} text is empty: give every pair two texts."
+    if "\0" in value:
+        return f"the {role} text {_shown(value)} holds a NUL byte: remove it."
+    if not _is_utf8(value):
+        return f"the {role} text {_shown(value)} is not valid UTF-8: save the texts as UTF-8."
+    return None
+
+
+def _id_fault(role: str, value: object) -> str | None:
+    if isinstance(value, int):
+        return None
+    if value is None or value == "":
+        return f"{role} is empty: give every row one, or none."
+    if not isinstance(value, str) or not _is_utf8(value):
+        return f"{role} is {_shown(value)}, neither a text nor a whole number: give every row one of these."
+    return None
+
+
+def _is_utf8(text: str) -> bool:
+    # The undecodable bytes of a file arrive as lone surrogates, and JSON may spell one out.
+    return text.isascii() or not _SURROGATE.search(text)
+
+
+def _number(value: Any) -> float | None:
+    """The value as a finite number, if it is one."""
+    if isinstance(value, str) and "_" in value:  # Python reads 1_0 as 10
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if abs(number) < _LARGEST_LABEL else None
+
+
+def _remedy(role: str, what: str, names: Iterable[object]) -> str:
+    flag = role.replace("_", "-")
+    listed = ", ".join(_shown(name) for name in names) or "none"
+    return f"the {what} are {listed}; name the one to use with --{flag} NAME (in Python {role}='NAME')."
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
