@@ -32,6 +32,15 @@ WORDS = {"dim": 6}
 CASES = [
     Case("random"),
     Case("bm25"),
+    Case("dssm", {"hidden": 6, "code": 4}),
+    Case("cdssm", {"hidden": 6, "code": 4}),
+    Case("arc-i", {"maps": 4, "mlp": 5, "length": 20, **WORDS}),
+    Case("arc-i", {"maps": 4, "mlp": 5, "length": 7, "gate": "both", **WORDS}),
+    Case("arc-i", {"maps": 4, "mlp": 5, "length": 11, "width": 2, "layers": 3, **WORDS}),
+    Case("arc-i", {"preset": "mv-lstm", "maps": 4, "mlp": 5, **WORDS}),
+    Case("cntn", {"maps": 4, "top": 2, "code": 5, "channels": 3, **WORDS}),
+    Case("cntn", {"maps": 4, "top": 3, "code": 5, "width": 2, "layers": 3, "gate": "left", **WORDS}),
+    Case("cntn", {"preset": "mv-lstm", "maps": 4, "channels": 3, **WORDS}),
     Case("lstm-rnn", {"hidden": 5, **WORDS}),
     Case("bi-lstm-rnn", {"hidden": 5, **WORDS}),
     *(
@@ -45,6 +54,37 @@ CASES = [
         for gate in ("none", "left", "right", "both")
     ),
     Case("amv-lstm", {"rescale": True, "interaction": "tensor", "k": 3, "hidden": 5, "mlp": 7, **WORDS}),
+    Case("arc-ii", {"maps": 4, "mlp": 5, "length": 20, **WORDS}),
+    Case("arc-ii", {"maps": 4, "mlp": 5, "length": 7, "layers": 2, "gate": "right", **WORDS}),
+    Case("arc-ii", {"maps": 4, "mlp": 5, "length": 6, "layers": 1, "width": 2, **WORDS}),
+    *(
+        Case(name, {"hidden": 3, "channels": 2, **kind, **WORDS})
+        for name in ("match-srnn", "bi-match-srnn")
+        for kind in ({}, {"interaction": "cosine"}, {"reset_gates": False, "activation": "relu"}, {"tied_gates": True})
+    ),
+    Case("duet", {"left_length": 6, "right_length": 8, "hidden": 5, "pool": 3}),
+    Case("duet", {"left_length": 12, "right_length": 14, "hidden": 5, "pool": 12}),
+    *(
+        Case("match-pyramid", {"interaction": kind, "channels": 2, "maps": 3, "deep": 4, "mlp": 5, **WORDS})
+        for kind in ("dot", "cosine", "gaussian", "bilinear", "tensor")
+    ),
+    Case("match-pyramid", {"height": 2, "width": 4, "rows": 3, "columns": 6, "window": 2, "gate": "left", **WORDS}),
+    Case("pacrr", {"maps": 4, **WORDS}),
+    Case("pacrr", {"grams": 1, "k": 5, **WORDS}),
+    *(Case("anmm", {"bins": 21, "gate": gate, **WORDS}) for gate in ("none", "left", "right", "both")),
+    Case("anmm", {"bins": 8, "gate": "both", "rescale": True, **WORDS}),
+    Case("drmm", {"bins": 12, "gate": "left", **WORDS}),
+    *(
+        Case("drmm", {"counts": counts, "hidden": 3, "idf": False, "gate": "both", "rescale": True, **WORDS})
+        for counts in ("count", "share", "log")
+    ),
+    Case("knrm", WORDS),
+    Case("knrm", {"kernels": 6, "gate": "both", **WORDS}),
+    Case("knrm", {"gate": "left", "rescale": True, **WORDS}),
+    Case("conv-knrm", {"filters": 5, **WORDS}),
+    Case("conv-knrm", {"filters": 5, "grams": 2, "kernels": 4, "gate": "both", "rescale": True, **WORDS}),
+    Case("esim", {"hidden": 4, **WORDS}),
+    Case("esim", {"hidden": 4, "gate": "both", **WORDS}),
 ]
 
 

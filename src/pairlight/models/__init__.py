@@ -5,20 +5,50 @@ from typing import Any
 
 from pairlight.errors import InputError
 from pairlight.models.amv_lstm import AMVLSTM
+from pairlight.models.anmm import ANMM
+from pairlight.models.arc_i import ARCI
+from pairlight.models.arc_ii import ARCII
 from pairlight.models.base import PairModel, defaults
 from pairlight.models.bi_lstm_rnn import BiLSTMRNN
+from pairlight.models.bi_match_srnn import BiMatchSRNN
 from pairlight.models.bm25 import BM25
+from pairlight.models.cdssm import CDSSM
+from pairlight.models.cntn import CNTN
+from pairlight.models.conv_knrm import ConvKNRM
+from pairlight.models.drmm import DRMM
+from pairlight.models.dssm import DSSM
+from pairlight.models.duet import Duet
+from pairlight.models.esim import ESIM
+from pairlight.models.knrm import KNRM
 from pairlight.models.lstm_rnn import LSTMRNN
+from pairlight.models.match_pyramid import MatchPyramid
+from pairlight.models.match_srnn import MatchSRNN
 from pairlight.models.mv_lstm import MVLSTM
+from pairlight.models.pacrr import PACRR
 from pairlight.models.random import Random
 
 MODELS: dict[str, type[PairModel]] = {
     "random": Random,
     "bm25": BM25,
+    "dssm": DSSM,
+    "cdssm": CDSSM,
+    "arc-i": ARCI,
+    "cntn": CNTN,
     "lstm-rnn": LSTMRNN,
     "bi-lstm-rnn": BiLSTMRNN,
     "mv-lstm": MVLSTM,
     "amv-lstm": AMVLSTM,
+    "arc-ii": ARCII,
+    "match-srnn": MatchSRNN,
+    "bi-match-srnn": BiMatchSRNN,
+    "duet": Duet,
+    "match-pyramid": MatchPyramid,
+    "pacrr": PACRR,
+    "anmm": ANMM,
+    "drmm": DRMM,
+    "knrm": KNRM,
+    "conv-knrm": ConvKNRM,
+    "esim": ESIM,
 }
 
 
@@ -54,7 +84,9 @@ def _checked(name: str, key: str, value: Any, known: dict[str, Any]) -> Any:
     if kind is int and taken < (0 if key == "seed" else 1):
         raise InputError(f"{name}: {key}={taken} is too small: it must be at least 1.")
     if kind is float and not 0 <= taken < (1 if key == "dropout" else float("inf")):
-        raise InputError(f"{name}: {key}={taken} is out of range: {'0 <= dropout < 1' if key == 'dropout' else 'it must not be negative'}.")
+        raise InputError(
+            f"{name}: {key}={taken} is out of range: {'0 <= dropout < 1' if key == 'dropout' else 'it must not be negative'}."
+        )
     return taken
 
 

@@ -1,0 +1,63 @@
+"""Match-SRNN: the match of two texts, built up prefix by prefix."""
+
+from typing import Unpack
+
+from torch import Tensor, nn
+
+from pairlight.models.base import PairModel
+from pairlight.parts import Tokens
+from pairlight.parts.embed import Words, WordSettings
+from pairlight.parts.interact import interaction_named
+from pairlight.parts.spatial import SpatialGRU
+
+
+class MatchSRNN(PairModel):
+    """The match of two prefixes comes from the three matches of shorter prefixes and from their last words.
+
+    s_ij = relu(u_i·M^c v_j + W^c [u_i ; v_j] + b^c) in every channel c
+    q    = [h_i-1,j-1 ; h_i-1,j ; h_i,j-1 ; s_ij]
+    r_p  = sigmoid(W q + b) of p = d, t, l: diagonal, top, left
+    z_p  = softmax over p = d, t, l, i of (W q + b), in each dimension apart
+    h'   = tanh(U [r_d h_i-1,j-1 ; r_t h_i-1,j ; r_l h_i,j-1] + W s_ij + b)
+    h_ij = z_d h_i-1,j-1 + z_t h_i-1,j + z_l h_i,j-1 + z_i h'
+    s    = w · h_nm + c, n and m the lengths of the pair's own texts
+
+    The paper writes q with top first and the reset states with left first; we read this as one order, since each has
+    weights of its own. With interaction=indicator, hidden=1 and reset_gates=false it can count the longest common
+    subsequence; with tied_gates it is the form that the paper draws.
+
+    Settings:
+      hidden       size of the state of a cell
+      channels     slices of the tensor
+      interaction  how two words are compared: tensor, cosine, indicator, dot, gaussian or bilinear
+      reset_gates  whether a cell may forget its neighbours' states before it makes a new one
+      tied_gates   whether all dimensions of a gate have one value
+      activation   of the new state: tanh or relu
+    """
+
+    paper = "Wan et al., IJCAI 2016"
+    family = "interaction"
+
+    def __init__(
+        self,
+        vocab: int,
+        *,
+        hidden: int = 10,
+        channels: int = 10,
+        interaction: str = "tensor",
+        reset_gates: bool = True,
+        tied_gates: bool = False,
+        activation: str = "tanh",
+        **words: Unpack[WordSettings],
+    ) -> None:
+        super().__init__()
+        self.words = Words(vocab, **words)
+        self.interact = interaction_named(interaction, self.words.dim, channels)
+        self.aggregate = SpatialGRU(
+            self.interact.channels, hidden, reset_gates=reset_gates, tied_gates=tied_gates, activation=activation
+        )
+        self.score = nn.Linear(hidden, 1)
+
+    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+        u, v = self.words(left, right)
+        return self.score(self.aggregate(self.interact(u, v)))[:, 0]

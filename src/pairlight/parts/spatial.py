@@ -1,0 +1,81 @@
+"""A grid is read like a text of two directions: each cell has a state, made of the three before it.   Grid -> [B, D]"""
+
+from typing import TypedDict, Unpack, cast, get_args
+
+import torch
+from torch import Tensor, nn
+
+from pairlight.errors import InputError
+from pairlight.kernels.spatial_gru import Activation, GridStates, GruWeights, spatial_gru, spatial_gru_states
+from pairlight.parts import Grid
+
+
+class ScanSettings(TypedDict, total=False):
+    """What a scan may be told, whichever way it goes."""
+
+    reset_gates: bool
+    tied_gates: bool
+    activation: str
+
+
+class SpatialGRU(nn.Module):
+    """The state at each pair's own last cell, scanned from its first; backwards the other way round.   Grid -> [B, D]
+
+    q     = [h_i-1,j-1 ; h_i-1,j ; h_i,j-1 ; s_ij], where a state outside the grid is zero
+    r_p   = sigmoid(W q + b) of p = d, t, l: diagonal, top, left
+    z_p   = softmax over p = d, t, l, i of (W q + b), in each dimension apart
+    h'_ij = tanh(W [r_d h_i-1,j-1 ; r_t h_i-1,j ; r_l h_i,j-1 ; s_ij] + b)
+    h_ij  = z_d h_i-1,j-1 + z_t h_i-1,j + z_l h_i,j-1 + z_i h'_ij
+
+    The rows of `gates` stand in the order r_d r_t r_l z_d z_t z_l z_i, D each, or one each where the gates are tied;
+    without reset gates the first three are left out. The columns of `gates` and `candidate` stand as in q.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        hidden: int,
+        *,
+        reset_gates: bool = True,
+        tied_gates: bool = False,
+        activation: str = "tanh",
+        backwards: bool = False,
+    ) -> None:
+        super().__init__()
+        self.backwards = backwards
+        if activation not in get_args(Activation):
+            raise InputError(f"activation={activation!r} is none of {', '.join(get_args(Activation))}.")
+        self.activation = cast(Activation, activation)
+        rows = (7 if reset_gates else 4) * (1 if tied_gates else hidden)
+        inputs = 3 * hidden + channels
+        self.gates = nn.Parameter(torch.empty(rows, inputs).uniform_(-0.1, 0.1))
+        self.gates_bias = nn.Parameter(torch.zeros(rows))
+        self.candidate = nn.Parameter(torch.empty(hidden, inputs).uniform_(-0.1, 0.1))
+        self.candidate_bias = nn.Parameter(torch.zeros(hidden))
+
+    def forward(self, s: Grid) -> Tensor:
+        return spatial_gru(s.x, *_lengths(s), self._weights, activation=self.activation, reverse=self.backwards)
+
+    def cells(self, s: Grid) -> GridStates:
+        """The state and the gates of every cell, in the grid's own order also where the scan goes backwards."""
+        return spatial_gru_states(s.x, *_lengths(s), self._weights, activation=self.activation, reverse=self.backwards)
+
+    @property
+    def _weights(self) -> GruWeights:
+        return GruWeights(self.gates, self.gates_bias, self.candidate, self.candidate_bias)
+
+
+class BiSpatialGRU(nn.Module):
+    """h = [last state of the scan from the first cell ; last state of that from the last cell].   Grid -> [B, 2·D]"""
+
+    def __init__(self, channels: int, hidden: int, **scan: Unpack[ScanSettings]) -> None:
+        super().__init__()
+        self.forwards = SpatialGRU(channels, hidden, **scan)
+        self.backwards = SpatialGRU(channels, hidden, backwards=True, **scan)
+
+    def forward(self, s: Grid) -> Tensor:
+        return torch.cat([self.forwards(s), self.backwards(s)], -1)
+
+
+def _lengths(s: Grid) -> tuple[Tensor, Tensor]:
+    return s.mask.any(2).sum(1), s.mask.any(1).sum(1)  # [B], [B]
