@@ -120,13 +120,7 @@ inline void cell(const SpatialGru<T> &call, const CellShape &shape, const T *gat
     for (int k = shape.reset; k < shape.inputs1; k++) seen[k] = x[k];
   }
   V *z = g + shape.reset;
-  for (int k = 0; k < D; k++) {
-    V d = z[k], t = z[k + D], l = z[k + 2 * D], i = z[k + 3 * D];
-    const V most = larger(larger(d, t), larger(l, i));
-    d = exponential(d - most), t = exponential(t - most), l = exponential(l - most), i = exponential(i - most);
-    const V share = all(T(1)) / (d + t + l + i);
-    z[k] = d * share, z[k + D] = t * share, z[k + 2 * D] = l * share, z[k + 3 * D] = i * share;
-  }
+  for (int k = 0; k < D; k++) softmax<T>(z[k], z[k + D], z[k + 2 * D], z[k + 3 * D]);
   V *c = g + shape.candidate_at;
   product<T>(candidate, D, shape.inputs1, shape.reset ? seen : x, c);
   for (int k = 0; k < D; k++) c[k] = call.relu ? larger(V{}, c[k]) : hyperbolic_tangent(c[k]);

@@ -64,37 +64,56 @@ INLINE V smaller(V a, V b) {
   return a < b ? a : b;
 }
 
-// e^x to about 1e-7: x = n ln 2 + f, a polynomial for e^f, and 2^n written into the exponent bits.
-// The bound of 87 keeps 2^n a normal number.
-INLINE Vector<float> exponential(Vector<float> x) {
+// 2^y to 1.6e-7, for |y| <= 126: y = n + f, a polynomial for 2^f (the best of degree 5 in relative error), and 2^n
+// written into the exponent bits. Adding 1.5 * 2^23 leaves the rounded y in the low bits; 127 is the exponent's bias.
+INLINE Vector<float> power_of_two(Vector<float> y) {
   typedef Vector<float> V;
-  x = smaller(all(87.f), larger(all(-87.f), x));
-  const V magic = all(12582912.f);  // 1.5 * 2^23: adding it leaves the rounded integer in the low bits
-  V t = x * all(1.44269504088896341f) + magic;
-  V n = t - magic;
-  V f = x - n * all(0.693359375f) - n * all(-2.12194440e-4f);
-  V p = f * all(1.9875691500e-4f) + all(1.3981999507e-3f);
-  p = p * f + all(8.3334519073e-3f);
-  p = p * f + all(4.1665795894e-2f);
-  p = p * f + all(1.6666665459e-1f);
-  p = p * f + all(5.0000001201e-1f);
-  p = p * f * f + f + all(1.f);
-  return p * (V)(((Integers<float>)t << 23) + 0x3f800000);
+  const V magic = all(12582912.f + 127.f);
+  const V t = y + magic;
+  const V f = y - (t - magic);
+  V p = f * all(0.001326472731307149f) + all(0.009671512991189957f);
+  p = p * f + all(0.05550733581185341f);
+  p = p * f + all(0.24022242426872253f);
+  p = p * f + all(0.6931470036506653f);
+  p = p * f + all(1.f);
+  return p * (V)((Integers<float>)t << 23);
 }
-INLINE Vector<double> exponential(Vector<double> x) {
-  for (int l = 0; l < LANES<double>; l++) x[l] = exp(x[l]);
-  return x;
+INLINE Vector<double> power_of_two(Vector<double> y) {
+  for (int l = 0; l < LANES<double>; l++) y[l] = exp2(y[l]);
+  return y;
+}
+
+template <class T>
+constexpr T LOG2_E = T(1.44269504088896340736);
+template <class T>
+constexpr T BOUND = sizeof(T) == 4 ? T(126) : T(1000);  // 2^BOUND and 2^-BOUND are ordinary numbers
+
+template <class T>
+INLINE Vector<T> bounded(Vector<T> y) {
+  return smaller(all(BOUND<T>), larger(all(-BOUND<T>), y));
 }
 
 template <class T>
 INLINE Vector<T> sigmoid(Vector<T> x) {
-  return all(T(1)) / (all(T(1)) + exponential(-x));
+  return all(T(1)) / (all(T(1)) + power_of_two(bounded<T>(x * all(-LOG2_E<T>))));
+}
+
+// Four numbers become shares of 1. Taking the largest away keeps every power below 1.
+template <class T>
+INLINE void softmax(Vector<T> &a, Vector<T> &b, Vector<T> &c, Vector<T> &d) {
+  const Vector<T> scale = all(LOG2_E<T>), least = all(-BOUND<T>);
+  const Vector<T> most = larger(larger(a, b), larger(c, d)) * scale;
+  a = power_of_two(larger(least, a * scale - most));
+  b = power_of_two(larger(least, b * scale - most));
+  c = power_of_two(larger(least, c * scale - most));
+  d = power_of_two(larger(least, d * scale - most));
+  const Vector<T> share = all(T(1)) / ((a + b) + (c + d));
+  a *= share, b *= share, c *= share, d *= share;
 }
 
 INLINE Vector<float> hyperbolic_tangent(Vector<float> x) {
   typedef Vector<float> V;
-  V e = exponential(x + x);
-  V far = all(1.f) - all(2.f) / (e + all(1.f));
+  V far = all(1.f) - all(2.f) / (power_of_two(bounded<float>(x * all(2 * LOG2_E<float>))) + all(1.f));
   V z = x * x;  // near zero the quotient would lose the small digits
   V p = z * all(-5.70498872745e-3f) + all(2.06390887954e-2f);
   p = p * z + all(-5.37397155531e-2f);
