@@ -1,0 +1,77 @@
+"""MatchPyramid: look at the grid of word similarities as at a picture."""
+
+from dataclasses import replace
+from typing import Unpack
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from pairlight.models.base import PairModel
+from pairlight.parts import Tokens
+from pairlight.parts.embed import Words, WordSettings
+from pairlight.parts.grid_conv import GridConv
+from pairlight.parts.grid_pool import GridPool
+from pairlight.parts.interact import interaction_named
+from pairlight.parts.score import MLP
+
+
+class MatchPyramid(PairModel):
+    """Look at the grid of word similarities as at a picture.
+
+    s_ij = interaction of x_i and y_j
+    z    = relu(W * s + b), windows of height x width centred on every cell
+    p    = z pooled to rows x columns, the largest of each piece, cut by the pair's own lengths
+    t    = relu(V * p + c), windows of window x window, then the largest of every 2 x 2 cells
+    s    = w · relu(U t + d) + e
+
+    The number and size of the maps are those reported for the paper, which could not be checked; the pooled size and
+    the second layer's pooling follow its first author, the hidden layer the authors' code for retrieval.
+
+    Unlike the paper: a window may reach over the edge, where zeros stand, so that a one-word text has cells too; one
+    score in place of two class scores; tensor and gaussian are further interactions.
+
+    Settings:
+      interaction  how two words are compared: indicator, dot, cosine, gaussian, bilinear or tensor
+      channels     slices of the tensor
+      maps         maps of the first convolution
+      height       left words its window spans
+      width        right words its window spans
+      rows         rows of the pooled grid
+      columns      columns of the pooled grid
+      deep         maps of the second convolution
+      window       rows and columns its window spans
+      mlp          size of the hidden layer before the score
+    """
+
+    paper = "Pang et al., AAAI 2016"
+    family = "interaction"
+
+    def __init__(
+        self,
+        vocab: int,
+        *,
+        interaction: str = "dot",
+        channels: int = 4,
+        maps: int = 8,
+        height: int = 5,
+        width: int = 5,
+        rows: int = 5,
+        columns: int = 5,
+        deep: int = 16,
+        window: int = 3,
+        mlp: int = 20,
+        **words: Unpack[WordSettings],
+    ) -> None:
+        super().__init__()
+        self.words = Words(vocab, **words)
+        self.interact = interaction_named(interaction, self.words.dim, channels)
+        self.near = GridConv(self.interact.channels, maps, height, width)
+        self.pool = GridPool(rows, columns)
+        self.far = GridConv(maps, deep, window, window)
+        self.score = MLP(deep * -(-rows // 2) * -(-columns // 2), mlp)
+
+    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+        p = self.pool(self.near(self.interact(*self.words(left, right))))
+        # relu after the pooling is relu before it, on far fewer cells.
+        t = self.far(replace(p, x=p.x.relu())).x.relu()  # [B, deep, rows, columns]
+        return self.score(F.max_pool2d(t, 2, ceil_mode=True).flatten(1))

@@ -1,0 +1,79 @@
+"""PACRR: for each question word its strongest matches, alone and among its neighbours, read by a tiny LSTM."""
+
+from typing import Unpack
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pairlight.data.pairs import Pairs
+from pairlight.data.statistics import document_frequency
+from pairlight.models.base import PairModel
+from pairlight.parts import Tokens, facing
+from pairlight.parts.embed import Words, WordSettings
+from pairlight.parts.encode import LSTM, last_state
+from pairlight.parts.grid_conv import GridConv
+from pairlight.parts.interact import Cosine
+from pairlight.text.tokenizer import Encoded
+
+
+class PACRR(PairModel):
+    """Keep each question word's strongest matches, alone and among its neighbours; read them in the question's order.
+
+    s_ij  = cosine of x_i and y_j
+    c1    = s,   cn = the largest map of relu(Wn * s + bn), n x n windows centred on every cell, for n = 2 .. grams
+    p_i   = [softmax(idf)_i ; k largest of row i of c1 ; .. ; k largest of row i of c_grams], largest first
+    s     = output of an LSTM with one unit after the left text's last word, reading p_1 .. p_n
+    idf   = ln(1 + (N - df + 0.5) / (df + 0.5)), N right texts in training, df of them with the word
+
+    An even window reaches one further to the right and down. A row with fewer than k words is filled up with zeros.
+
+    Unlike the paper: texts are not brought to a fixed length, so the LSTM ends with the left text's own last word and
+    right texts are read whole; the gates are sigmoids, not their piecewise linear form; the idf is that of our BM25.
+
+    Settings:
+      grams  side of the largest window
+      maps   maps of each convolution, of which the largest counts
+      k      matches kept for each word and each size of window
+    """
+
+    paper = "Hui et al., EMNLP 2017"
+    family = "interaction"
+    recipe = {"freeze": True, "optimizer": "adam", "lr": 0.001}
+
+    idf: Tensor
+
+    def __init__(
+        self, vocab: int, *, grams: int = 3, maps: int = 32, k: int = 2, **words: Unpack[WordSettings]
+    ) -> None:
+        super().__init__()
+        self.k = k
+        self.words = Words(vocab, **words)
+        self.interact = Cosine()
+        self.near = nn.ModuleList(GridConv(1, maps, n, n) for n in range(2, grams + 1))
+        self.score = LSTM(1 + grams * k, 1)
+        self.register_buffer("idf", torch.zeros(vocab + 1))  # the last is that of a word never seen
+
+    def prepare(self, texts: Encoded, pairs: Pairs) -> None:
+        documents = np.unique(pairs.right)
+        df = document_frequency(texts, documents, len(self.idf) - 1)
+        self.idf = torch.from_numpy(np.log1p((len(documents) - df + 0.5) / (df + 0.5))).to(self.idf)
+
+    def reset(self, scale: float) -> None:
+        super().reset(scale)
+        with torch.no_grad():
+            self.score.bias[1] = 1  # the forget gate starts open, as the authors' code has it
+
+    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+        u, v = facing(*self.words(left, right))
+        s = self.interact(u, v)
+        # relu of the largest map is the largest of relu, on one map in place of many.
+        c = torch.cat(
+            [s.x, *(near(s).x.max(1, keepdim=True).values.relu() for near in self.near)], 1
+        )  # [B, grams, L, R]
+        top = c.masked_fill(~s.mask[:, None], -torch.inf).topk(min(self.k, c.shape[-1]), -1).values
+        top = F.pad(top.masked_fill(top.isneginf(), 0), (0, self.k - top.shape[-1]))  # [B, grams, L, K]
+        rare = self.idf[u.ids.clamp(max=len(self.idf) - 1)].masked_fill(~u.mask, -torch.inf).softmax(1)  # [B, L]
+        p = torch.cat([rare[..., None], top.transpose(1, 2).flatten(2)], -1)  # [B, L, 1 + grams·K]
+        return last_state(self.score(u.with_x(p)))[:, 0]
