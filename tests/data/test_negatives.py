@@ -21,11 +21,11 @@ def rows_of(pairs: Pairs) -> list[Row]:
 
 
 def table(count: int = 30) -> Pairs:
-    """Every right text speaks of one of three matters."""
+    """Every right text speaks of one of three matters, and shares a word with all others."""
     matter = ["cats purr softly", "stars shine bright", "ships sail far"]
     return Pairs.of(
         [f"question {i}" for i in range(count)],
-        [f"{matter[i % 3]} number{i}" for i in range(count)],
+        [f"{matter[i % 3]} as number{i}" for i in range(count)],
         [1.0] * count,
         right_id=[f"R{i}" for i in range(count)],
     )

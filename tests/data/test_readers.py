@@ -183,9 +183,9 @@ BAD_ROWS = [
     ("p.tsv", b"a\t \xe3\x80\x80\t1", "the right text is empty"),
     ("p.tsv", b"a\xff\tb\t1", r"the left text 'a\udcff' is not valid UTF-8"),
     ("p.tsv", b"a\tb\0c\t1", r"the right text 'b\x00c' holds a NUL byte"),
-    ("p.tsv", b"a\tb", "2 fields where there are 3 columns: no text may hold a tab"),
+    ("p.tsv", b"a\tb", "2 fields where there are 3 columns: leave none out, and put no tab"),
     ("p.tsv", b"a\tb\tc\t1", "4 fields where there are 3 columns"),
-    ("p.csv", b"a,b,c,1", "4 fields where there are 3 columns: quote a text that holds a comma"),
+    ("p.csv", b"a,b,c,1", "4 fields where there are 3 columns: leave none out, and quote a text"),
     ("p.csv", b'a,"b"c,1', "broken CSV"),
     ("p.csv", b'"a\xc3",b,1', "is not valid UTF-8"),
     ("p.csv", b'"a\0",b,1', "holds a NUL byte"),
@@ -271,13 +271,14 @@ def test_files_that_cannot_be_read_are_told_in_one_line(tmp_path: Path) -> None:
     assert "is a folder" in fault(tmp_path)
     assert "no known extension: rename it to one of .tsv, .csv, .jsonl," in fault(given_bytes(tmp_path, b"x", "p.txt"))
     assert "no known extension" in fault(tmp_path / "none.txt")
+    assert "There is no file" in fault("x" * 5000 + ".tsv")
     for name in ("p.tsv", "p.csv", "p.jsonl", "p.parquet"):
         assert "is empty" in fault(given_bytes(tmp_path, b"", name))
     assert "holds no pairs" in fault(given_bytes(tmp_path, b"left\tright\tlabel\n"))
     assert "holds no pairs" in fault(given_bytes(tmp_path, b"left,right,label", "p.csv"))
     assert "holds no pairs" in fault(given_bytes(tmp_path, b"\n", "p.jsonl"))
-    assert "no header that can be read" in fault(given_bytes(tmp_path, "left\tright".encode("utf-16")))
-    assert "no header that can be read" in fault(given_bytes(tmp_path, b'"left,right\n', "p.csv"))
+    assert "no header to be read" in fault(given_bytes(tmp_path, "left\tright".encode("utf-16")))
+    assert "no header to be read" in fault(given_bytes(tmp_path, b'"left,right\n', "p.csv"))
     assert "cannot be read as Parquet" in fault(given_bytes(tmp_path, b"not parquet at all", "p.parquet"))
 
 
@@ -285,7 +286,8 @@ def test_a_broken_gzip_is_told_in_one_line(tmp_path: Path) -> None:
     lines = "".join(f"text {i}\tother {i * i}\t1\n" for i in range(5000))
     whole = gzip.compress(b"left\tright\tlabel\n" + lines.encode())
     spoiled = whole[: len(whole) // 2] + b"\0\1\2\3" * 10 + whole[len(whole) // 2 + 40 :]
-    for content in (b"left\tright\tlabel\n", whole[:-20], spoiled):
+    senseless = whole[:10] + b"\xff" * 40 + whole[50:]
+    for content in (b"left\tright\tlabel\n", whole[:-20], spoiled, senseless):
         assert "is no sound gzip file (" in fault(given_bytes(tmp_path, content, "p.tsv.gz"), skip_bad_rows=True)
 
 
@@ -335,6 +337,7 @@ def test_a_missing_value_in_a_data_frame_is_a_bad_row() -> None:
     frame = pd.DataFrame({"left": ["a", None], "right": ["b", "c"], "label": [1.0, 1.0]})
     assert "the DataFrame, row 2: left is nan, which is no text" in fault(frame)
     assert "row 2: the label nan is no number" in fault(frame.assign(left="a", label=[1, None]))
+    assert "row 2: right_id is <NA>, neither" in fault(frame.assign(left="a", right_id=pd.array([1, None], "Int64")))
 
 
 def test_rows_and_sources_of_no_known_shape_are_refused() -> None:

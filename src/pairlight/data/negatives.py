@@ -56,38 +56,41 @@ def mine(
     key = _keys(pairs.texts)
     left, right = key[pairs.left[positive]], key[pairs.right[positive]]
     by_left = np.argsort(left, kind="stable")
-    lefts = left[by_left]
+    bounds = np.cumsum(np.bincount(left + 1)).tolist()
 
     def partners(of: int) -> list[int]:
-        start, stop = np.searchsorted(lefts, [of, of + 1])
-        known: list[int] = right[by_left[start:stop]].tolist()
+        known: list[int] = right[by_left[bounds[of] : bounds[of + 1]]].tolist()
         return known
 
     pool, owner = np.unique(key[pairs.right], return_index=True)
     found = _found(how, [pairs.texts[pairs.right[row]] for row in owner], np.searchsorted(pool, right), top)
     rng = np.random.default_rng(seed)
-    rows: list[tuple[int, int]] = []  # whose left text, and whose right text
+    whose_left, whose_right = array("q"), array("q")  # rows of the table
     starts = np.flatnonzero(np.diff(pairs.group[positive], prepend=-1)).tolist()
     for start, stop in pairwise([*starts, len(positive)]):
         same = set(left[start:stop].tolist())
         taken = same.union(right[start:stop].tolist(), *map(partners, same))
         for row, candidates in zip(positive[start:stop].tolist(), found, strict=False):
             # However many of the drawn are taken already, enough remain.
-            drawn = rng.choice(candidates, min(len(candidates), wrong + len(taken)), replace=False)
+            drawn = candidates[rng.choice(len(candidates), min(len(candidates), wrong + len(taken)), replace=False)]
             fit = [place for place in drawn.tolist() if pool[place] not in taken][:wrong]
             taken.update(pool[fit].tolist())
-            rows += [(row, row), *((row, int(owner[place])) for place in fit)]
+            whose_left.extend([row] * (1 + len(fit)))
+            whose_right.extend([row, *owner[fit].tolist()])
         if progress is not None:
             progress(stop / len(positive))
-    if len(rows) == len(positive):
+    if len(whose_left) == len(positive):
         raise InputError(f"No wrong text was found for any of {len(positive)} right pairs: give more pairs.")
-    return Pairs.of(
-        [pairs.texts[pairs.left[whose]] for whose, _ in rows],
-        [pairs.texts[pairs.right[whose]] for _, whose in rows],
-        [float(one == other) for one, other in rows],
-        None if pairs.left_id is None else [pairs.left_id[whose] for whose, _ in rows],
-        None if pairs.right_id is None else [pairs.right_id[whose] for _, whose in rows],
-    )
+    lefts, rights = np.asarray(whose_left), np.asarray(whose_right)
+    return Pairs(
+        pairs.texts,
+        pairs.left[lefts],
+        pairs.right[rights],
+        pairs.group[lefts],
+        (lefts == rights).astype(np.float32),
+        None if pairs.left_id is None else [pairs.left_id[row] for row in whose_left],
+        None if pairs.right_id is None else [pairs.right_id[row] for row in whose_right],
+    ).take(range(len(lefts)))
 
 
 def _keys(texts: Sequence[str]) -> Ints:

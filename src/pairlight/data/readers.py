@@ -9,11 +9,13 @@ import gzip
 import json
 import os
 import re
+import reprlib
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
+from numbers import Integral
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _LARGEST_LABEL = 3.4e38  # of float32
 _ERRORS_KEPT = 5
 _BATCH = 10_000
+
+_brief = reprlib.Repr()
+_brief.maxstring = _brief.maxother = 60
+_shown = _brief.repr
 
 
 @dataclass(frozen=True)
@@ -104,16 +110,16 @@ class _Columns:
         yield "left_id", self.left_id, self.left_id == "left_id"
         yield "right_id", self.right_id, self.right_id == "right_id"
 
-    def among(self, header: Sequence[object], source: str) -> list[int | None]:
-        """The place of every column in the header of a table."""
-        places: list[int | None] = []
+    def among(self, header: Sequence[object], source: str) -> list[str | None]:
+        """The names of the five columns, None for one that the header of a table lacks."""
+        names: list[str | None] = []
         for role, name, optional in self.wanted():
             if header.count(name) > 1:
                 raise InputError(f"{source} has more than one column {name!r}: rename all but one.")
             if name not in header and not optional:
                 raise InputError(f"{source} has no column {name!r}: {_remedy(role, 'columns', header)}")
-            places.append(header.index(name) if name in header else None)
-        return places
+            names.append(name if name in header else None)
+        return names
 
     def within(self, row: Mapping[str, object]) -> Cells | str:
         """The cells of one JSON object or dict."""
@@ -181,9 +187,13 @@ def _opened(source: Any, columns: _Columns, header: Sequence[str] | None) -> tup
             raise InputError(f"{path} names its columns itself: header is only for .tsv and .csv files.")
         match kind:
             case ".tsv":
-                return str(path), "line", _delimited(_tsv(_lines(path)), columns, header, path)
+                return str(path), "line", _delimited(_tsv(_lines(path)), columns, header, path, "put no tab in a text")
             case ".csv":
-                return str(path), "line", _delimited(_csv(_lines(path)), columns, header, path)
+                return (
+                    str(path),
+                    "line",
+                    _delimited(_csv(_lines(path)), columns, header, path, "quote a text with a comma"),
+                )
             case ".jsonl":
                 return str(path), "line", _jsonl(_lines(path), columns)
             case _:
@@ -205,15 +215,15 @@ def _opened(source: Any, columns: _Columns, header: Sequence[str] | None) -> tup
 
 def _kind(path: Path) -> str:
     """The extension that says how to read a file, without .gz."""
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path's own, these never raise
         raise InputError(f"{path} is a folder: give a file in it.")
     name = path.name.lower()
     found = [extension for extension in EXTENSIONS if name.endswith(extension)]
     if not found:
         raise InputError(f"{path} has no known extension: rename it to one of {', '.join(EXTENSIONS)}.")
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"There is no file {path}: check its name and the folder.")
-    if path.is_file() and path.stat().st_size == 0:
+    if os.path.isfile(path) and os.path.getsize(path) == 0:
         raise InputError(f"{path} is empty: its first line must name the columns, and pairs must follow.")
     return found[0].removesuffix(".gz")
 
@@ -252,27 +262,20 @@ def _csv(lines: Iterable[str]) -> Rows:
                 yield at, cells
 
 
-def _delimited(rows: Rows, columns: _Columns, header: Sequence[str] | None, path: Path) -> Rows:
+def _delimited(rows: Rows, columns: _Columns, header: Sequence[object] | None, path: Path, remedy: str) -> Rows:
     if header is None:
-        names = next(rows, (1, ""))[1]
-        if isinstance(names, str) or not all(_is_utf8(str(name)) for name in names):
-            raise InputError(
-                f"{path} has no header that can be read: save it as UTF-8, its first line naming the columns."
-            )
-    else:
-        names = header
-    pick = itemgetter(*(-1 if place is None else place for place in columns.among(names, str(path))))
+        first = next(rows, (1, ""))[1]
+        if isinstance(first, str) or not all(_is_utf8(str(name)) for name in first):
+            raise InputError(f"{path} has no header to be read: save it as UTF-8, its first line naming the columns.")
+        header = first
+    pick = itemgetter(*(-1 if name is None else header.index(name) for name in columns.among(header, str(path))))
     for at, cells in rows:
         if isinstance(cells, str):
             yield at, cells
-        elif len(cells) == len(names):
+        elif len(cells) == len(header):
             yield at, pick([*cells, None])
         else:
-            remedy = "no text may hold a tab" if _kind(path) == ".tsv" else "quote a text that holds a comma"
-            yield (
-                at,
-                f"{len(cells)} fields where there are {len(names)} columns: {remedy}, and no field may be left out.",
-            )
+            yield at, f"{len(cells)} fields where there are {len(header)} columns: leave none out, and {remedy}."
 
 
 def _jsonl(lines: Iterable[str], columns: _Columns) -> Rows:
@@ -310,8 +313,7 @@ def _parquet(path: Path, columns: _Columns) -> Iterator[Cells]:
         raise InputError(f"{path} needs pyarrow to be read: pip install 'pairlight[parquet]'.") from None
     try:
         with pq.ParquetFile(path) as file:
-            places = columns.among(file.schema_arrow.names, str(path))
-            names = [None if place is None else file.schema_arrow.names[place] for place in places]
+            names = columns.among(file.schema_arrow.names, str(path))
             for batch in file.iter_batches(_BATCH, columns=[name for name in names if name is not None]):
                 yield from _side_by_side(names, {name: batch.column(name).to_pylist() for name in batch.schema.names})
     except (pa.ArrowException, OSError) as error:
@@ -319,15 +321,13 @@ def _parquet(path: Path, columns: _Columns) -> Iterator[Cells]:
 
 
 def _dataset(source: Any, columns: _Columns, title: str) -> Iterator[Cells]:
-    header = list(source.column_names or ())
-    names = [None if place is None else header[place] for place in columns.among(header, title)]
+    names = columns.among(list(source.column_names or ()), title)
     for batch in source.select_columns([name for name in names if name is not None]).iter(_BATCH):
         yield from _side_by_side(names, batch)
 
 
 def _frame(source: Any, columns: _Columns, title: str) -> Iterator[Cells]:
-    header = list(source.columns)
-    return _side_by_side([None if p is None else header[p] for p in columns.among(header, title)], source)
+    return _side_by_side(columns.among(list(source.columns), title), source)
 
 
 def _side_by_side(names: Iterable[str | None], columns: Any) -> Iterator[Cells]:
@@ -347,11 +347,9 @@ def _text_fault(role: str, value: object) -> str | None:
 
 
 def _id_fault(role: str, value: object) -> str | None:
-    if isinstance(value, int):
-        return None
-    if value is None or value == "":
+    if value is None or (isinstance(value, str) and not value):
         return f"{role} is empty: give every row one, or none."
-    if not isinstance(value, str) or not _is_utf8(value):
+    if not isinstance(value, str | Integral) or not _is_utf8(str(value)):
         return f"{role} is {_shown(value)}, neither a text nor a whole number: give every row one of these."
     return None
 
@@ -374,10 +372,5 @@ def _number(value: Any) -> float | None:
 
 def _remedy(role: str, what: str, names: Iterable[object]) -> str:
     flag = role.replace("_", "-")
-    listed = ", ".join(_shown(name) for name in names) or "none"
+    listed = ", ".join(_shown(name) for name in islice(names, 20)) or "none"
     return f"the {what} are {listed}; name the one to use with --{flag} NAME (in Python {role}='NAME')."
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
