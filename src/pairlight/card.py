@@ -11,11 +11,23 @@ def model_card(
     """A model card in Markdown."""
     size = sum(parameter.numel() for parameter in model.parameters())
     facts, options = config["facts"], config["options"]
-    lines = [f"# {name}", "", f"A pairlight model ({model.paper}) that scores how well two texts match. {size:,} parameters."]
-    lines += ["", "```python", "from pairlight import Matcher", "", 'Matcher.load("this folder").predict([("left text", "right text")])', "```"]
+    lines = [
+        f"# {name}",
+        "",
+        f"A pairlight model ({model.paper}) that scores how well two texts match. {size:,} parameters.",
+    ]
+    lines += [
+        "",
+        "```python",
+        "from pairlight import Matcher",
+        "",
+        'Matcher.load("this folder").predict([("left text", "right text")])',
+        "```",
+    ]
     lines += ["", "## Data", "", "| part | pairs | lists | distinct texts | sha256 |", "|---|---|---|---|---|"]
     lines += [
-        f"| {part} | {f['pairs']:,} | {f['lists']:,} | {f['texts']:,} | `{f['sha256'][:16]}` |" for part, f in facts.items()
+        f"| {part} | {f['pairs']:,} | {f['lists']:,} | {f['texts']:,} | `{f['sha256'][:16]}` |"
+        for part, f in facts.items()
     ]
     lines += ["", "## Settings", "", _table(config["settings"]), "", "## Training", "", _table(options)]
     history = config["history"]
@@ -24,7 +36,9 @@ def model_card(
         lines += ["", f"Best epoch: {history['best_epoch']} of {len(history['epochs'])}{measured}."]
     if results:
         lines += ["", "## Results", "", "| data | metric | value |", "|---|---|---|"]
-        lines += [f"| {data} | {metric} | {value:.4f} |" for data, found in results.items() for metric, value in found.items()]
+        lines += [
+            f"| {data} | {metric} | {value:.4f} |" for data, found in results.items() for metric, value in found.items()
+        ]
     if command:
         lines += ["", "## Command", "", "```", command, "```"]
     return "\n".join(lines) + "\n"

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,16 +28,14 @@ from pairlight.files import replacing, write_text
 from pairlight.models import build, checked, model_named
 from pairlight.models.base import PairModel
 from pairlight.models.scoring import score_pairs
-from pairlight.text.tokenizer import SPECIAL, Encoded, Tokenizer
-from pairlight.text.vectors import Vectors, load_vectors, skip_gram
-from pairlight.training.fit import History, Moment, fit
-from pairlight.training.losses import LIST_LOSSES
-from pairlight.training.options import Options
+from pairlight.progress import Show, showing
+from pairlight.text.tokenizer import Encoded, Tokenizer
+from pairlight.training.fit import History, fit
+from pairlight.training.options import PAIR_METRICS, Options
+from pairlight.training.start import start
 
 FORMAT = 1
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
-Watch = Callable[[Moment], None]
-Say = Callable[[str], None]
 
 
 class Matcher:
@@ -48,7 +46,7 @@ class Matcher:
         self.settings = checked(model, settings)
         self.model: PairModel | None = None
         self.tokenizer: Tokenizer | None = None
-        self.options = Options.of(model_named(model), {})
+        self.options = Options.of(model_named(model).recipe, {})
         self.calibration: Calibration | None = None
         self.history = History()
         self.facts: dict[str, Any] = {}
@@ -64,33 +62,52 @@ class Matcher:
         device: str = "cpu",
         folder: Path | None = None,
         resume: bool = False,
-        watch: Watch = lambda moment: None,
-        say: Say = lambda line: None,
+        progress: bool = True,
         **options: Any,
     ) -> Self:
         """Train on pairs, keep the epoch that does best on `dev` (else on a tenth of the lists set aside).
 
         `init` is the folder of a trained model to start from; `options` are those of `pairlight.training.options`.
-        With `folder`, a checkpoint after every epoch goes there and `resume` continues from it.
+        With `folder`, a checkpoint after every epoch goes there and `resume` continues from it. Ctrl-C ends training
+        and leaves the best epoch so far.
         """
-        wanted = Options.of(model_named(self.name), options)
+        with showing(progress) as show:
+            self._fit(train, dev, init, device, folder, resume, show, options)
+        return self
+
+    def _fit(
+        self,
+        train: Any,
+        dev: Any,
+        init: str | Path | None,
+        device: str,
+        folder: Path | None,
+        resume: bool,
+        show: Show,
+        options: dict[str, Any],
+    ) -> None:
+        papers = model_named(self.name).recipe
+        wanted = Options.of(papers, options)
         pairs = _pairs(train)
         if dev is None:
             pairs, held = split(pairs, (0.9, 0.1), seed=wanted.seed)
-            say(f"No dev set given: {held.lists} of {held.lists + pairs.lists} lists set aside as one.")
+            show.say(f"No dev set given: {held.lists} of {held.lists + pairs.lists} lists set aside as one.")
         else:
             held = _pairs(dev)
         if wanted.negatives != "list":
             pairs = mine(pairs, wanted.negatives, wanted.wrong, wanted.top, wanted.seed)
-            say(f"Mined negatives ({wanted.negatives}): {len(pairs):,} pairs.")
-        kind = kind_of(pairs)
-        loss = ("hinge" if kind == "ranking" else "cross-entropy") if wanted.loss == "auto" else wanted.loss
+            show.say(f"Mined negatives ({wanted.negatives}): {len(pairs):,} pairs.")
+        loss = options.get("loss", "auto" if kind_of(pairs) == "pairs" else wanted.loss)
+        if loss == "auto":
+            loss = "hinge" if kind_of(pairs) == "ranking" else "cross-entropy"
         metric = ("MAP" if kind_of(held) == "ranking" else "accuracy") if wanted.metric == "auto" else wanted.metric
-        self.options = Options.of(model_named(self.name), options | {"loss": loss, "metric": metric})
+        self.options = Options.of(papers, options | {"loss": loss, "metric": metric})
 
         torch.manual_seed(self.options.seed)
-        encoded = self._start(pairs, init, say)
-        model = self._ready[0].to(_device(device))
+        older = None if init is None else self._older(init)
+        self.tokenizer, self.model = start(self.name, self.settings, pairs, self.options, show, older)
+        encoded = self._encoded(pairs.texts)
+        model = self.model.to(_device(device))
         self.facts = {"train": _facts(pairs), "dev": _facts(held)}
         model.prepare(encoded, pairs)
         if any(parameter.requires_grad for parameter in model.parameters()) and self.options.epochs:
@@ -101,7 +118,7 @@ class Matcher:
                 pairs,
                 self.options,
                 judge=lambda: _judged(held, score_pairs(model, held_ids, held.left, held.right), metric),
-                watch=watch,
+                watch=show.moment,
                 folder=folder,
                 resume=resume,
                 facts=self.facts,
@@ -110,7 +127,6 @@ class Matcher:
         labels = held.label
         if labels is not None and 0 < np.mean(labels > 0) < 1:
             self.calibrate(held)
-        return self
 
     def calibrate(self, dev: Any) -> Self:
         """Fit probabilities and the threshold between match and no match on dev pairs."""
@@ -166,7 +182,11 @@ class Matcher:
             "settings": model.settings,
             "options": self.options.as_dict(),
             "calibration": None if self.calibration is None else self.calibration.as_dict(),
-            "history": {"epochs": self.history.epochs, "best_epoch": self.history.best_epoch, "best": self.history.best},
+            "history": {
+                "epochs": self.history.epochs,
+                "best_epoch": self.history.best_epoch,
+                "best": self.history.best,
+            },
             "facts": self.facts,
             "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
         }
@@ -193,7 +213,7 @@ class Matcher:
         except (SafetensorError, RuntimeError) as error:
             raise InputError(f"{folder / WEIGHTS} does not fit the model ({error}): copy the folder again.") from None
         matcher.model = model.eval()
-        matcher.options = Options.of(type(model), config["options"])
+        matcher.options = Options.of({}, config["options"])
         matcher.history = History(**config["history"])
         matcher.facts = config["facts"]
         matcher.calibration = config["calibration"] and Calibration.from_dict(config["calibration"])
@@ -206,6 +226,13 @@ class Matcher:
         if self.model is None or self.tokenizer is None:
             raise InputError("This matcher is not trained yet: call fit(pairs), or Matcher.load(folder).")
         return self.model, self.tokenizer
+
+    def _older(self, folder: str | Path) -> tuple[Tokenizer, PairModel]:
+        older = Matcher.load(folder)
+        if older.name != self.name:
+            raise InputError(f"{folder} is a {older.name}, not a {self.name}: start from the same kind of model.")
+        model, tokenizer = older._ready
+        return tokenizer, model
 
     def _encoded(self, texts: Sequence[str]) -> Encoded:
         _, tokenizer = self._ready
@@ -222,47 +249,6 @@ class Matcher:
         model, _ = self._ready
         return score_pairs(model, self._encoded(pairs.texts), pairs.left, pairs.right)
 
-    def _start(self, pairs: Pairs, init: str | Path | None, say: Say) -> Encoded:
-        """Build vocabulary and model, from the pairs alone or on top of a saved model; give the texts as ids."""
-        kind, options = model_named(self.name), self.options
-        older = None if init is None else Matcher.load(init)
-        if older is None:
-            tokenizer = Tokenizer.fit(pairs.texts, view=kind.view, min_count=options.min_count)
-        else:
-            if older.name != self.name:
-                raise InputError(f"--init {init} is a {older.name}, not a {self.name}: start from the same model.")
-            tokenizer = older._ready[1].extended(pairs.texts, min_count=options.min_count)
-            self.settings = older._ready[0].settings | self.settings
-        vectors = self._vectors(tokenizer, pairs, say) if "dim" in build(self.name, 2, **self.settings).settings else None
-        if vectors is not None:
-            tokenizer = tokenizer.with_words(vectors.words)
-            if self.settings.setdefault("dim", vectors.dim) != vectors.dim:
-                raise InputError(
-                    f"dim={self.settings['dim']} but the vectors '{options.vectors}' have {vectors.dim} numbers a word: "
-                    f"leave dim out or give {vectors.dim}."
-                )
-        self.tokenizer = tokenizer
-        self.model = build(self.name, tokenizer.vocab, **self.settings)
-        self.model.reset(options.scale)
-        _set_words(self.model, vectors, options.freeze)
-        if older is not None:
-            _inherit(self.model, older._ready[0])
-        return self._encoded(pairs.texts)
-
-    def _vectors(self, tokenizer: Tokenizer, pairs: Pairs, say: Say) -> Vectors | None:
-        source, words = self.options.vectors, tokenizer.pieces[len(SPECIAL) :]
-        if source == "none":
-            return None
-        if source == "skip-gram":
-            say("Training skip-gram word vectors on these texts.")
-            dim = self.settings.get("dim", 50)
-            vectors = skip_gram(map(tokenizer.split, pairs.texts), words, dim=dim, seed=self.options.seed)
-        else:
-            vectors = load_vectors(source, words, extra=self.options.extra_words)
-        own = vectors.found[: len(words)]
-        say(f"Word vectors: {own.sum():,} of {len(own):,} words have one ({source}).")
-        return vectors.normalized() if self.options.normalize else vectors
-
 
 def _pairs(source: Any, need_label: bool = True) -> Pairs:
     return read_pairs(source, need_label=need_label)[0]
@@ -274,30 +260,8 @@ def _judged(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
     assert labels is not None
     named: dict[str, Any] = {"accuracy": "accuracy", "F1": "F1"}
     threshold = best_threshold(scores, labels, named[metric]) if metric in named else None
-    kind: Kind = "pairs" if metric in ("accuracy", "F1", "ROC-AUC", "AP") else "ranking"
+    kind: Kind = "pairs" if metric in PAIR_METRICS else "ranking"
     return evaluate_scores(dev, scores, kind=kind, threshold=threshold).metrics[metric]
-
-
-def _set_words(model: PairModel, vectors: Vectors | None, freeze: bool) -> None:
-    table = model.word_table()
-    if table is None:
-        return
-    with torch.no_grad():
-        if vectors is not None:
-            rows = torch.from_numpy(vectors.rows)
-            found = torch.from_numpy(vectors.found)
-            table.weight[len(SPECIAL) :][found] = rows[found]
-    table.weight.requires_grad_(not freeze)
-
-
-def _inherit(model: PairModel, older: PairModel) -> None:
-    """Take every weight of the older model; where the vocabulary grew, its rows come first."""
-    state = model.state_dict()
-    for name, tensor in older.state_dict().items():
-        if state[name].shape[1:] != tensor.shape[1:] or len(state[name]) < len(tensor):
-            raise InputError(f"The model to start from has {name} of another size: give the same settings.")
-        state[name][: len(tensor)] = tensor
-    model.load_state_dict(state)
 
 
 def _device(name: str) -> torch.device:
@@ -333,7 +297,7 @@ def _config(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder / CONFIG} is not a pairlight model's: it has no format number.")
     if config["format"] > FORMAT:
         raise InputError(
-            f"{folder} has format {config['format']} and this pairlight reads up to {FORMAT}: install a newer pairlight."
+            f"{folder} has format {config['format']}, and this pairlight reads up to {FORMAT}: install a newer one."
         )
     missing = {"model", "settings", "options", "calibration", "history", "facts", "sha256"} - set(config)
     if missing:

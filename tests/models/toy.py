@@ -41,6 +41,12 @@ CASES = [
     Case("cntn", {"maps": 4, "top": 2, "code": 5, "channels": 3, **WORDS}),
     Case("cntn", {"maps": 4, "top": 3, "code": 5, "width": 2, "layers": 3, "gate": "left", **WORDS}),
     Case("cntn", {"preset": "mv-lstm", "maps": 4, "channels": 3, **WORDS}),
+    *(
+        Case("multigran-cnn", {"interaction": kind, "grid": 8, "middle": 5, "last": 3, "maps": 2, "mlp": 5, **WORDS})
+        for kind in ("indirect", "direct", "concat")
+    ),
+    Case("multigran-cnn", {"width": 2, "layers": 2, "least": 2, "grid": 4, "middle": 4, "gate": "both", **WORDS}),
+    Case("multigran-cnn", {"preset": "mv-lstm", "grid": 6, "mlp": 5, **WORDS}),
     Case("lstm-rnn", {"hidden": 5, **WORDS}),
     Case("bi-lstm-rnn", {"hidden": 5, **WORDS}),
     *(
@@ -62,6 +68,10 @@ CASES = [
         for name in ("match-srnn", "bi-match-srnn")
         for kind in ({}, {"interaction": "cosine"}, {"reset_gates": False, "activation": "relu"}, {"tied_gates": True})
     ),
+    *(
+        Case("deepmatch", {"topics": topics, "patch": 6, "units": 2, "links": 2, "committee": 3, "common": 0.9})
+        for topics in ("5,3,2", "4")
+    ),
     Case("duet", {"left_length": 6, "right_length": 8, "hidden": 5, "pool": 3}),
     Case("duet", {"left_length": 12, "right_length": 14, "hidden": 5, "pool": 12}),
     *(
@@ -71,6 +81,7 @@ CASES = [
     Case("match-pyramid", {"height": 2, "width": 4, "rows": 3, "columns": 6, "window": 2, "gate": "left", **WORDS}),
     Case("pacrr", {"maps": 4, **WORDS}),
     Case("pacrr", {"grams": 1, "k": 5, **WORDS}),
+    Case("pacrr", {"maps": 3, "gate": "both", "rescale": True, **WORDS}),
     *(Case("anmm", {"bins": 21, "gate": gate, **WORDS}) for gate in ("none", "left", "right", "both")),
     Case("anmm", {"bins": 8, "gate": "both", "rescale": True, **WORDS}),
     Case("drmm", {"bins": 12, "gate": "left", **WORDS}),

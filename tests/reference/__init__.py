@@ -1,6 +1,6 @@
 """Slow NumPy twins, one a model: (weights, settings, left ids, right ids, letters) -> score."""
 
-from reference import convolution, esim, letters, lexical, lstm, picture, spatial, value
+from reference import convolution, esim, letters, lexical, lstm, picture, spatial, topics, value
 
 TWINS = {
     "random": lexical.random,
@@ -9,6 +9,7 @@ TWINS = {
     "cdssm": letters.cdssm,
     "arc-i": convolution.arc_i,
     "cntn": convolution.cntn,
+    "multigran-cnn": picture.multigran_cnn,
     "lstm-rnn": lstm.lstm_rnn,
     "bi-lstm-rnn": lstm.bi_lstm_rnn,
     "mv-lstm": lstm.mv_lstm,
@@ -16,6 +17,7 @@ TWINS = {
     "arc-ii": convolution.arc_ii,
     "match-srnn": spatial.match_srnn,
     "bi-match-srnn": spatial.bi_match_srnn,
+    "deepmatch": topics.deepmatch,
     "duet": letters.duet,
     "match-pyramid": picture.match_pyramid,
     "pacrr": picture.pacrr,

@@ -1,0 +1,46 @@
+"""The command line: parse, call, print; results go to standard output, the rest to standard error."""
+
+import os
+import sys
+
+import typer
+
+from pairlight.cli import demo, look, train, use
+from pairlight.errors import InputError
+
+app = typer.Typer(
+    name="pairlight",
+    help="Train small neural models that say how well two texts match, on an ordinary CPU.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("train")(train.train)
+app.command("evaluate")(use.evaluate)
+app.command("score")(use.score)
+app.command("rank")(use.rank)
+app.command("models")(look.models)
+app.add_typer(look.data, name="data")
+app.command("demo")(demo.demo)
+
+
+def main() -> None:
+    """Run a command; bad input is one line and exit code 2, trouble with the machine one line and exit code 1."""
+    try:
+        app()
+    except InputError as error:
+        _stop(2, str(error))
+    except BrokenPipeError:  # the reader of our output went away, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        _stop(1, f"{error.strerror or error}{where}. Nothing was left half-written; make room or check the path.")
+    except KeyboardInterrupt:
+        _stop(130, "Stopped.")
+
+
+def _stop(code: int, line: str) -> None:
+    print(f"pairlight: {line}", file=sys.stderr)
+    sys.exit(code)

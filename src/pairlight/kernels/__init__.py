@@ -5,4 +5,14 @@ from pairlight.kernels.library import Status, status
 from pairlight.kernels.lstm import bilstm, lstm
 from pairlight.kernels.spatial_gru import GridStates, GruWeights, spatial_gru, spatial_gru_states
 
-__all__ = ["GridStates", "GruWeights", "Status", "bilstm", "kmax", "lstm", "spatial_gru", "spatial_gru_states", "status"]
+__all__ = [
+    "GridStates",
+    "GruWeights",
+    "Status",
+    "bilstm",
+    "kmax",
+    "lstm",
+    "spatial_gru",
+    "spatial_gru_states",
+    "status",
+]

@@ -40,24 +40,28 @@ def fingerprint() -> str:
 
 def compile_library(into: Path, extra: Sequence[str] = ()) -> None:
     """Compile and link all widths into the file `into`, which is replaced only if all went well."""
-    compiler = _compiler()
     into.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=into.parent) as folder:
-        objects = []
-        for width in widths():
-            vector, machine = _WIDTHS[width]
-            define = [f"-DPAIRLIGHT_WIDTH={width}", f"-DPAIRLIGHT_BYTES={vector}"]
-            # Without exceptions and hidden by default, a width shares no function with another.
-            apart = ["-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"]
-            objects.append(f"{folder}/{width}.o")
-            command = [*_FLAGS, *machine, *define, *apart, *extra, "-c", str(SOURCES / "width.cpp"), "-o", objects[-1]]
-            _run(compiler, command)
-        objects.append(f"{folder}/common.o")
+    with tempfile.TemporaryDirectory(dir=into.parent) as name:
+        folder = Path(name)
+        objects = [compile_width(width, folder, extra) for width in widths()]
         define = [f'-DPAIRLIGHT_FINGERPRINT="{fingerprint()}"']
-        _run(compiler, [*_FLAGS, *define, *extra, "-c", str(SOURCES / "common.cpp"), "-o", objects[-1]])
-        library = f"{folder}/{into.name}"
-        _run(compiler, ["-shared", *extra, *objects, "-pthread", "-lm", "-o", library])
+        objects.append(_compile("common.cpp", folder / "common.o", [*define, *extra]))
+        library = folder / into.name
+        _run(["-shared", *extra, *map(str, objects), "-pthread", "-lm", "-o", str(library)])
         os.replace(library, into)
+
+
+def compile_width(width: str, folder: Path, extra: Sequence[str] = ()) -> Path:
+    """The kernels of one width as an object file."""
+    vector, machine = _WIDTHS[width]
+    define = [f"-DPAIRLIGHT_WIDTH={width}", f"-DPAIRLIGHT_BYTES={vector}"]
+    plain = ["-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"]
+    return _compile("width.cpp", folder / f"{width}.o", [*machine, *define, *plain, *extra])
+
+
+def _compile(source: str, into: Path, flags: list[str]) -> Path:
+    _run([*_FLAGS, *flags, "-c", str(SOURCES / source), "-o", str(into)])
+    return into
 
 
 def _compiler() -> str:
@@ -67,10 +71,13 @@ def _compiler() -> str:
     for name in [asked] if asked else ["g++", "clang++", "c++"]:
         if shutil.which(name):
             return name
-    raise BuildError(f"no C++ compiler found ({asked or 'g++, clang++ or c++'}): install one, then pairlight again")
+    raise BuildError(
+        f"no C++ compiler found ({asked or 'g++, clang++ or c++'}): install one, then run python -m pairlight.kernels.build"
+    )
 
 
-def _run(compiler: str, arguments: list[str]) -> None:
+def _run(arguments: list[str]) -> None:
+    compiler = _compiler()
     done = subprocess.run([compiler, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         raise BuildError(f"{compiler} could not compile the kernels:\n{done.stderr.strip()}")

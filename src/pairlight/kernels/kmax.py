@@ -7,20 +7,18 @@ from torch import Tensor
 
 from pairlight.errors import InputError
 from pairlight.kernels import check
-from pairlight.kernels.library import Native, native_for
-
-_POINTER, _NUMBER = ctypes.c_void_p, ctypes.c_int64
+from pairlight.kernels.library import Native, native_for, numbers, pointers
 
 
 class _Call(ctypes.Structure):
     """The same fields in the same order as `KMax` in csrc/kmax.hpp."""
 
     _fields_ = (
-        ("s", _POINTER),
-        *((name, _NUMBER) for name in ("s_pair", "s_channel", "s_row")),
-        *((name, _POINTER) for name in ("left", "right")),
-        *((name, _NUMBER) for name in ("pairs", "channels", "columns", "k", "threads")),
-        *((name, _POINTER) for name in ("values", "positions")),
+        *pointers("s"),
+        *numbers("s_pair", "s_channel", "s_row"),
+        *pointers("left", "right"),
+        *numbers("pairs", "channels", "columns", "k", "threads"),
+        *pointers("values", "positions"),
     )
 
 

@@ -16,6 +16,7 @@ from pairlight.errors import InputError
 _CHOICES = ("torch", "portable", "avx2", "avx512")
 _TYPES = {torch.float32: "f32", torch.float64: "f64"}
 _VARIABLE = "PAIRLIGHT_KERNELS"
+_REMEDY = "python -m pairlight.kernels.build"
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,17 @@ class Native:
             raise MemoryError(f"Not enough memory for the {kernel} kernel: use smaller batches.")
 
     def _function(self, kernel: str, dtype: torch.dtype) -> "ctypes._NamedFuncPointer":
-        return getattr(self.library, f"pairlight_{kernel}_{_TYPES[dtype]}_{self.width}")  # type: ignore[no-any-return]
+        return getattr(self.library, f"pairlight_{kernel}_{_TYPES[dtype]}_{self.width}")
+
+
+def pointers(*names: str) -> list[tuple[str, type[ctypes.c_void_p]]]:
+    """Fields of a call that hold addresses."""
+    return [(name, ctypes.c_void_p) for name in names]
+
+
+def numbers(*names: str) -> list[tuple[str, type[ctypes.c_int64]]]:
+    """Fields of a call that hold whole numbers."""
+    return [(name, ctypes.c_int64) for name in names]
 
 
 def status() -> Status:
@@ -97,14 +108,14 @@ def _library() -> tuple[ctypes.CDLL | None, str]:
     from pairlight.kernels import build
 
     if not build.LIBRARY.exists():
-        return None, "the kernels were not compiled when pairlight was installed: install a C++ compiler, then reinstall"
+        return None, f"the kernels are not compiled: install a C++ compiler, then run {_REMEDY}"
     try:
         library = ctypes.CDLL(str(build.LIBRARY))
     except OSError as error:
-        return None, f"{build.LIBRARY.name} cannot be loaded ({error}): reinstall pairlight"
+        return None, f"{build.LIBRARY.name} cannot be loaded ({error}): run {_REMEDY}"
     library.pairlight_fingerprint.restype = ctypes.c_char_p
     if build.SOURCES.exists() and library.pairlight_fingerprint().decode() != build.fingerprint():
-        return None, f"{build.LIBRARY.name} was compiled from other sources: run python -m pairlight.kernels.build"
+        return None, f"{build.LIBRARY.name} was compiled from other sources: run {_REMEDY}"
     return library, ""
 
 

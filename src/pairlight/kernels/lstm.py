@@ -16,25 +16,24 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 from pairlight.errors import InputError
 from pairlight.kernels import check
-from pairlight.kernels.library import Native, native_for
+from pairlight.kernels.library import Native, native_for, numbers, pointers
 
 _BUCKETS = 4
-_POINTER, _NUMBER = ctypes.c_void_p, ctypes.c_int64
 
 
 class _Call(ctypes.Structure):
     """The same fields in the same order as `Lstm` in csrc/lstm.hpp."""
 
     _fields_ = (
-        ("x", _POINTER),
-        *((name, _NUMBER) for name in ("x_text", "x_word")),
-        *((name, _POINTER) for name in ("lengths", "order", "place")),
-        *((name, _NUMBER) for name in ("texts", "inputs", "hidden", "reverse", "threads")),
-        *((name, _POINTER) for name in ("weight", "bias", "out")),
-        *((name, _NUMBER) for name in ("out_text", "out_word")),
-        *((name, _POINTER) for name in ("gates", "d_out", "d_x")),
-        *((name, _NUMBER) for name in ("d_out_text", "d_out_word", "d_x_text", "d_x_word")),
-        *((name, _POINTER) for name in ("d_weight", "d_bias")),
+        *pointers("x"),
+        *numbers("x_text", "x_word"),
+        *pointers("lengths", "order", "place"),
+        *numbers("texts", "inputs", "hidden", "reverse", "threads"),
+        *pointers("weight", "bias", "out"),
+        *numbers("out_text", "out_word"),
+        *pointers("gates", "d_out", "d_x"),
+        *numbers("d_out_text", "d_out_word", "d_x_text", "d_x_word"),
+        *pointers("d_weight", "d_bias"),
     )
 
 
@@ -62,8 +61,8 @@ def _directions(x: Tensor, lengths: Tensor, ways: list[Direction]) -> Tensor:
     check.dimensions("x", x, "BLE")
     B, L, E = x.shape
     H = ways[0][0].shape[0] // 4
-    if H < 1:
-        raise InputError(f"weight has {ways[0][0].shape[0]} rows: give 4 for each hidden dimension.")
+    if E < 1 or H < 1:
+        raise InputError(f"x has {E} numbers a word and weight {ways[0][0].shape[0]} rows: give at least 1, and 4.")
     for weight, bias, _ in ways:
         check.floating(x=x, weight=weight, bias=bias)
         check.shape("weight", weight, 4 * H, E + H)
@@ -140,7 +139,7 @@ class _NativeLstm(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: FunctionCtx, d_out: Tensor) -> tuple[Tensor | None, ...]:
         native, reverse = ctx.native, ctx.reverse  # type: ignore[attr-defined]
         lengths, order, place, x, out, *rest = ctx.saved_tensors  # type: ignore[attr-defined]

@@ -1,5 +1,7 @@
 """The spatial GRU of Match-SRNN: a state for every cell of a grid, out of its three neighbours and its input.
 
+Equations (3) and (4), with the directions always in the order diagonal, top, left:
+
     q     = [h_diagonal; h_top; h_left; s_ij]          the states at (i-1,j-1), (i-1,j), (i,j-1): 0 outside the grid
     r     = σ(W_r q + b_r)                              three reset gates, for diagonal, top, left
     z     = softmax over the four of (W_z q + b_z)      four update gates, for diagonal, top, left, input
@@ -17,10 +19,9 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 from pairlight.errors import InputError
 from pairlight.kernels import check
-from pairlight.kernels.library import Native, native_for
+from pairlight.kernels.library import Native, native_for, numbers, pointers
 
 Activation = Literal["tanh", "relu"]
-_POINTER, _NUMBER = ctypes.c_void_p, ctypes.c_int64
 
 
 class GruWeights(NamedTuple):
@@ -47,16 +48,16 @@ class _Call(ctypes.Structure):
     """The same fields in the same order as `SpatialGru` in csrc/spatial_gru.hpp."""
 
     _fields_ = (
-        ("s", _POINTER),
-        *((name, _NUMBER) for name in ("s_pair", "s_channel", "s_row")),
-        ("offset", _POINTER),
-        *((name, _NUMBER) for name in ("offset_pair", "offset_channel", "offset_row")),
-        *((name, _POINTER) for name in ("left", "right", "order", "place")),
-        *((name, _NUMBER) for name in ("pairs", "channels", "hidden", "reset", "relu", "reverse", "threads")),
-        *((name, _POINTER) for name in ("gates", "gates_bias", "candidate", "candidate_bias")),
-        *((name, _POINTER) for name in ("last", "states", "d_last", "d_s")),
-        *((name, _NUMBER) for name in ("d_s_pair", "d_s_channel", "d_s_row")),
-        *((name, _POINTER) for name in ("d_gates", "d_gates_bias", "d_candidate", "d_candidate_bias")),
+        *pointers("s"),
+        *numbers("s_pair", "s_channel", "s_row"),
+        *pointers("offset"),
+        *numbers("offset_pair", "offset_channel", "offset_row"),
+        *pointers("left", "right", "order", "place"),
+        *numbers("pairs", "channels", "hidden", "reset", "relu", "reverse", "threads"),
+        *pointers("gates", "gates_bias", "candidate", "candidate_bias"),
+        *pointers("last", "states", "d_last", "d_s"),
+        *numbers("d_s_pair", "d_s_channel", "d_s_row"),
+        *pointers("d_gates", "d_gates_bias", "d_candidate", "d_candidate_bias"),
     )
 
 
@@ -107,7 +108,7 @@ def spatial_gru_states(
         grid = x.movedim(2, 0).masked_fill(~inside.view(B, L, R, *[1] * (x.dim() - 3)), 0)
         grids.append(_reversed(grid, left, right) if reverse else grid)
     D = weights.candidate.shape[0]
-    return GridStates(grids[0], grids[1].unflatten(-1, (4, D)), grids[2].unflatten(-1, (3, D)) if reset else None)
+    return GridStates(grids[0], grids[1].view(B, L, R, 4, D), grids[2].view(B, L, R, 3, D) if reset else None)
 
 
 def _checked(
@@ -117,6 +118,8 @@ def _checked(
     B, C, L, R = s.shape
     D, rows = weights.candidate.shape[0], weights.gates.shape[0]
     check.floating(s=s, **weights._asdict())
+    if C < 1 or D < 1:
+        raise InputError(f"s has {C} channels and candidate {D} rows: give 1 or more of each.")
     if rows not in (7 * D, 4 * D, 7, 4):
         raise InputError(f"gates has {rows} rows for {D} dimensions: give {7 * D}, {4 * D} without reset, or 7 or 4.")
     check.shape("gates", weights.gates, rows, 3 * D + C)
@@ -147,13 +150,12 @@ def spatial_gru_torch(
 ) -> Tensor:
     """The twin: all cells of an anti-diagonal at once."""
     B, _, L, R = s.shape
-    empty = ((left == 0) | (right == 0))[:, None]
-    if L * R == 0:
-        return s.new_zeros(B, weights.candidate.shape[0])
     inside = _inside(left, right, L, R)
     states = _wavefront(_inputs(s, offset, left, right, reverse), inside, weights, activation)[0]
+    if L * R == 0:
+        return s.new_zeros(B, states.shape[-1])
     last = states[(left - 1).clamp(min=0), (right - 1).clamp(min=0), torch.arange(B, device=s.device)]
-    return last.masked_fill(empty, 0)
+    return last.masked_fill(((left == 0) | (right == 0))[:, None], 0)
 
 
 def _inside(left: Tensor, right: Tensor, L: int, R: int) -> Tensor:
@@ -183,32 +185,34 @@ def _wavefront(s: Tensor, inside: Tensor, weights: GruWeights, activation: str) 
     B, L, R, _ = s.shape
     D = weights.candidate.shape[0]
     reset = weights.gates.shape[0] - 4 * D
+    if B * L * R == 0:
+        return s.new_zeros(L, R, B, D), s.new_zeros(L, R, B, 4 * D), s.new_zeros(L, R, B, reset)
     row, column = torch.arange(L, device=s.device)[:, None], torch.arange(R, device=s.device)
     order = (row + column).flatten().argsort(stable=True)
     sizes = [min(L, d + 1) - max(0, d - R + 1) for d in range(L + R - 1)]
     # Everything that depends on s alone is one product; splitting it once keeps the backward pass linear.
     of_s = torch.cat([weights.gates[:, 3 * D :], weights.candidate[:, 3 * D :]])
     bias = torch.cat([weights.gates_bias, weights.candidate_bias])
-    given = F.linear(s.permute(1, 2, 0, 3).reshape(L * R, B, -1)[order], of_s, bias).split(sizes)
+    given = F.linear(s.permute(1, 2, 0, 3).reshape(L * R, B, -1)[order], of_s, bias).split_with_sizes(sizes)
     padding = ~inside.permute(1, 2, 0).reshape(L * R, B, 1)[order]
     of_gates, of_candidate = weights.gates[:, : 3 * D].t(), weights.candidate[:, : 3 * D].t()
     states, updates, resets = [], [], []
     before = before2 = s.new_zeros(L + 1, B, D)  # the last two diagonals; row i stands at i + 1
-    for d, (x, blank) in enumerate(zip(given, padding.split(sizes), strict=True)):
+    for d, (x, blank) in enumerate(zip(given, padding.split_with_sizes(sizes), strict=True)):
         low, high = max(0, d - R + 1), min(L, d + 1)
         around = torch.cat([before2[low:high], before[low:high], before[low + 1 : high + 1]], -1)
         gates = x[..., : reset + 4 * D] + around @ of_gates
         r = torch.sigmoid(gates[..., :reset])
-        z = gates[..., reset:].unflatten(-1, (4, D)).softmax(-2)
+        z = gates[..., reset:].reshape(-1, B, 4, D).softmax(-2)
         candidate = x[..., reset + 4 * D :] + (around * r if reset else around) @ of_candidate
         candidate = torch.tanh(candidate) if activation == "tanh" else torch.relu(candidate)
-        h = (z * torch.cat([around, candidate], -1).unflatten(-1, (4, D))).sum(-2).masked_fill(blank, 0)
+        h = (z * torch.cat([around, candidate], -1).view(-1, B, 4, D)).sum(-2).masked_fill(blank, 0)
         before2, before = before, F.pad(h, (0, 0, 0, 0, low + 1, L - high))
         states.append(h)
         updates.append(z.flatten(-2))
         resets.append(r)
     back = order.argsort()
-    h, z, r = (torch.cat(x)[back].unflatten(0, (L, R)) for x in (states, updates, resets))
+    h, z, r = (torch.cat(x)[back].view(L, R, B, -1) for x in (states, updates, resets))
     return h, z, r
 
 
@@ -236,12 +240,12 @@ class _NativeSpatialGru(torch.autograd.Function):
         call.states = None if states is None else states.data_ptr()
         how.native.run("spatial_gru", s.dtype, call)
         if states is not None:
-            ctx.save_for_backward(left, right, order, place, states, s, offset, *weights)
+            ctx.save_for_backward(left, right, order, place, states, s, offset, *weights)  # type: ignore[arg-type]
             ctx.how = how  # type: ignore[attr-defined]
         return last
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: FunctionCtx, d_last: Tensor) -> tuple[Tensor | None, ...]:
         how: _How = ctx.how  # type: ignore[attr-defined]
         left, right, order, place, states, s, offset, *weights = ctx.saved_tensors  # type: ignore[attr-defined]

@@ -15,6 +15,7 @@ from pairlight.models.bm25 import BM25
 from pairlight.models.cdssm import CDSSM
 from pairlight.models.cntn import CNTN
 from pairlight.models.conv_knrm import ConvKNRM
+from pairlight.models.deepmatch import DeepMatch
 from pairlight.models.drmm import DRMM
 from pairlight.models.dssm import DSSM
 from pairlight.models.duet import Duet
@@ -23,6 +24,7 @@ from pairlight.models.knrm import KNRM
 from pairlight.models.lstm_rnn import LSTMRNN
 from pairlight.models.match_pyramid import MatchPyramid
 from pairlight.models.match_srnn import MatchSRNN
+from pairlight.models.multigran_cnn import MultiGranCNN
 from pairlight.models.mv_lstm import MVLSTM
 from pairlight.models.pacrr import PACRR
 from pairlight.models.random import Random
@@ -34,6 +36,7 @@ MODELS: dict[str, type[PairModel]] = {
     "cdssm": CDSSM,
     "arc-i": ARCI,
     "cntn": CNTN,
+    "multigran-cnn": MultiGranCNN,
     "lstm-rnn": LSTMRNN,
     "bi-lstm-rnn": BiLSTMRNN,
     "mv-lstm": MVLSTM,
@@ -41,6 +44,7 @@ MODELS: dict[str, type[PairModel]] = {
     "arc-ii": ARCII,
     "match-srnn": MatchSRNN,
     "bi-match-srnn": BiMatchSRNN,
+    "deepmatch": DeepMatch,
     "duet": Duet,
     "match-pyramid": MatchPyramid,
     "pacrr": PACRR,
@@ -84,9 +88,8 @@ def _checked(name: str, key: str, value: Any, known: dict[str, Any]) -> Any:
     if kind is int and taken < (0 if key == "seed" else 1):
         raise InputError(f"{name}: {key}={taken} is too small: it must be at least 1.")
     if kind is float and not 0 <= taken < (1 if key == "dropout" else float("inf")):
-        raise InputError(
-            f"{name}: {key}={taken} is out of range: {'0 <= dropout < 1' if key == 'dropout' else 'it must not be negative'}."
-        )
+        rule = "it must be at least 0 and below 1" if key == "dropout" else "it must not be negative"
+        raise InputError(f"{name}: {key}={taken} is out of range: {rule}.")
     return taken
 
 

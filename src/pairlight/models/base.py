@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import torch
@@ -22,7 +23,8 @@ class PairModel(nn.Module):
     paper: ClassVar[str] = ""
     family: ClassVar[str] = "composition"  # or interaction, lexical
     view: ClassVar[str] = "words"  # what the model reads; pairlight.text.tokenizer.VIEWS
-    training: ClassVar[dict[str, Any]] = {}  # where its paper trains otherwise than the house does
+    pieces: ClassVar[int | None] = None  # how many of the most frequent words or pieces it reads; None reads all
+    recipe: ClassVar[Mapping[str, Any]] = {}  # where its paper trains otherwise than the house does
     settings: dict[str, Any]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:

@@ -36,7 +36,7 @@ class Embed(nn.Module):
 
 
 class Gate(nn.Module):
-    """a_t = exp(w·x_t) / sum_j exp(w·x_j),   y_t = a_t x_t, or n a_t x_t where rescaled by the text's length n.   Seq -> Seq
+    """a_t = exp(w·x_t) / sum_j exp(w·x_j),  y_t = a_t x_t, or n a_t x_t where rescaled by the length n.   Seq -> Seq
 
     It starts at w = 0, where the rescaled form leaves every word as it is.
     """

@@ -7,7 +7,7 @@ from pairlight.parts import Seq
 
 
 class LSTM(nn.Module):
-    """i, f, o = sigmoid(W [x_t; h_t-1] + b),  c_t = f c_t-1 + i tanh(W [x_t; h_t-1] + b),  h_t = o tanh(c_t).   Seq -> Seq
+    """i, f, o = sigmoid(W [x_t; h_t-1] + b), c_t = f c_t-1 + i tanh(W [x_t; h_t-1] + b), h_t = o tanh(c_t). Seq -> Seq
 
     The rows of W and b stand in the order i, f, c, o. Backwards, the text is read from its own last word to its first.
     """

@@ -1,5 +1,7 @@
 """Every position of one text meets every position of the other: Seq, Seq -> Grid."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -15,17 +17,21 @@ def unit(x: Tensor) -> Tensor:
     return F.normalize(x, dim=-1, eps=TINY)
 
 
-class Cosine(nn.Module):
-    """s_ij = u_i·v_j / (|u_i| |v_j|)"""
+class Interaction(nn.Module):
+    """What two sequences have to do with each other, in one channel or several.   Seq, Seq -> Grid"""
 
-    channels = 1
+    channels: int = 1
+
+
+class Cosine(Interaction):
+    """s_ij = u_i·v_j / (|u_i| |v_j|)"""
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         u, v = facing(u, v)
         return grid_of(u, v, (unit(u.x) @ unit(v.x).mT)[:, None])  # [B, 1, L, R]
 
 
-class CosineApart(nn.Module):
+class CosineApart(Interaction):
     """Forward states with forward states, backward states with backward states: two channels of cosine.
 
     The form of the aMV-LSTM paper. The first half of a vector is the forward state, the second the backward one.
@@ -39,20 +45,16 @@ class CosineApart(nn.Module):
         return grid_of(u, v, torch.stack([unit(a) @ unit(b).mT for a, b in halves], 1))  # [B, 2, L, R]
 
 
-class Dot(nn.Module):
+class Dot(Interaction):
     """s_ij = u_i·v_j"""
-
-    channels = 1
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         u, v = facing(u, v)
         return grid_of(u, v, (u.x @ v.x.mT)[:, None])  # [B, 1, L, R]
 
 
-class Indicator(nn.Module):
+class Indicator(Interaction):
     """s_ij = 1 where the two words are the same, else 0"""
-
-    channels = 1
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         u, v = facing(u, v)
@@ -60,10 +62,8 @@ class Indicator(nn.Module):
         return grid_of(u, v, same[:, None].to(u.x.dtype))
 
 
-class Gaussian(nn.Module):
+class Gaussian(Interaction):
     """s_ij = exp(-|u_i - v_j|²)"""
-
-    channels = 1
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         u, v = facing(u, v)
@@ -71,10 +71,8 @@ class Gaussian(nn.Module):
         return grid_of(u, v, (2 * u.x @ v.x.mT - squares).clamp(max=0).exp()[:, None])  # [B, 1, L, R]
 
 
-class Bilinear(nn.Module):
+class Bilinear(Interaction):
     """s_ij = u_i·M v_j + b"""
-
-    channels = 1
 
     def __init__(self, dim: int) -> None:
         super().__init__()
@@ -87,7 +85,7 @@ class Bilinear(nn.Module):
         return grid_of(u, v, (u.x @ v.x.mT + self.bias)[:, None])  # [B, 1, L, R]
 
 
-class TensorLayer(nn.Module):
+class TensorLayer(Interaction):
     """s_ij = relu(u_i·M^c v_j + W^c [u_i ; v_j] + b^c) in every channel c: the neural tensor layer."""
 
     def __init__(self, dim: int, channels: int) -> None:
@@ -110,9 +108,9 @@ class TensorLayer(nn.Module):
         return grid_of(u, v, s.relu())
 
 
-def interaction_named(name: str, dim: int, channels: int = 1) -> nn.Module:
+def interaction_named(name: str, dim: int, channels: int = 1) -> Interaction:
     """The interaction a setting names; `channels` counts for the tensor alone."""
-    makers = {
+    makers: dict[str, Callable[[], Interaction]] = {
         "cosine": Cosine,
         "cosine-apart": CosineApart,
         "dot": Dot,

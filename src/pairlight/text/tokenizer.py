@@ -72,9 +72,7 @@ class Tokenizer:
         self.places: dict[str, int] = backend.get_vocab()
 
     @classmethod
-    def fit(
-        cls, texts: Iterable[str], *, view: str = "words", min_count: int = 1, most: int | None = None
-    ) -> Self:
+    def fit(cls, texts: Iterable[str], *, view: str = "words", min_count: int = 1, most: int | None = None) -> Self:
         """Learn the vocabulary of `texts`: what occurs at least `min_count` times, the `most` frequent first."""
         empty = cls(_backend([]), view)
         return cls(_backend(empty._frequent(texts, min_count, most)), view)
@@ -135,7 +133,9 @@ class Tokenizer:
         try:
             backend = Backend.from_str(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise InputError(f"{path} can't be read ({error.strerror}): a model folder holds it; save it anew.") from None
+            raise InputError(
+                f"{path} can't be read ({error.strerror}): a model folder holds it; save it anew."
+            ) from None
         except Exception as error:  # the backend raises bare Exception for whatever is wrong with the file
             raise InputError(f"{path} is damaged ({error}): copy the model folder again or train anew.") from None
         return cls(backend, view)

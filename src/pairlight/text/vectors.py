@@ -31,7 +31,7 @@ class Vectors:
     def normalized(self) -> "Vectors":
         """Every row at length 1."""
         norm = np.linalg.norm(self.rows, axis=1, keepdims=True)
-        return Vectors(self.words, self.rows / np.where(norm > 0, norm, 1), self.found)
+        return Vectors(self.words, (self.rows / np.where(norm > 0, norm, 1)).astype(np.float32), self.found)
 
 
 def skip_gram(texts: Iterable[list[str]], words: Sequence[str], *, dim: int, seed: int, epochs: int = 5) -> Vectors:
@@ -89,8 +89,9 @@ def _picked(words: Sequence[str], keyed: Any) -> Vectors:
     """From vectors that may know a word by its letters (fastText), one word at a time."""
     found = np.fromiter((word in keyed for word in words), np.bool_)
     rows = np.zeros((len(words), keyed.vector_size), np.float32)
-    for row in np.flatnonzero(found):
-        rows[row] = keyed[words[row]]
+    for row, word in enumerate(words):
+        if found[row]:
+            rows[row] = keyed[word]
     return Vectors(list(words), rows, found)
 
 

@@ -24,12 +24,12 @@ def save_checkpoint(
     tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
     tensors |= {f"optimizer.{i}.{key}": tensor for i, kept in state.items() for key, tensor in kept.items()}
     with replacing(path) as file:
-        file.write(save({n: t.detach().cpu().clone().contiguous() for n, t in tensors.items()}, {"record": json.dumps(record)}))
+        file.write(
+            save({n: t.detach().cpu().clone().contiguous() for n, t in tensors.items()}, {"record": json.dumps(record)})
+        )
 
 
-def load_checkpoint(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer
-) -> tuple[State, dict[str, Any]]:
+def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[State, dict[str, Any]]:
     """Set the model and the optimiser to where they stood; give the best weights and the record."""
     parts: dict[str, State] = {"model": {}, "best": {}, "optimizer": {}}
     try:

@@ -27,7 +27,7 @@ class Lists:
         if pairs.label is None:
             raise InputError("Training needs labels: give a label column (--label), higher for a better match.")
         self.pairs, self.wrong = pairs, wrong
-        # Inside a list sorted by label, the worse texts of a row are the rows from the list's start to its label's start.
+        # In a list sorted by label, the worse texts of a row are those from the list's start to its label's start.
         self.order = np.lexsort((pairs.label, pairs.group))
         group, label = pairs.group[self.order], pairs.label[self.order]
         row = np.arange(len(group))

@@ -21,8 +21,8 @@ from pairlight.models.scoring import tokens
 from pairlight.text.tokenizer import Encoded
 from pairlight.training.checkpoint import load_checkpoint, save_checkpoint
 from pairlight.training.examples import Epoch, Labelled, Lists
-from pairlight.training.losses import LABELLED, LIST_LOSSES, hinge, softmax
-from pairlight.training.options import Options
+from pairlight.training.losses import LABELLED, hinge, softmax
+from pairlight.training.options import LIST_LOSSES, Options
 
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.jsonl"
 
@@ -119,11 +119,11 @@ def _epoch(
     last = history.epochs[-1]["metric"] if history.epochs else None
     for step, some in enumerate(batches, 1):
         loss = _loss(model, texts, epoch, some, options, device)
-        value = float(loss)
+        value = loss.item()
         if not np.isfinite(value):
             raise InputError(f"The loss became {value} in epoch {number}: lower lr={options.lr:g} or set a clip.")
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         if options.clip:
             torch.nn.utils.clip_grad_norm_(model.parameters(), options.clip)
         optimizer.step()

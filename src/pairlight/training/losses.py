@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-# A list loss takes scores [1 + J, B]: the better text first, then J worse ones. A label loss takes scores and labels [B].
-LIST_LOSSES = ("hinge", "softmax")
-LABEL_LOSSES = ("cross-entropy", "squared")
+# A list loss takes scores [1 + J, B], the better text first, then J worse ones; a label loss scores and labels [B].
 
 
 def hinge(scores: Tensor, margin: float) -> Tensor:

@@ -1,71 +1,78 @@
-"""How a model is trained: one flat table of options, each with its rule."""
+"""How a model is trained: one flat table of options, each with its meaning and its rule."""
 
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Self
 
 from pairlight.errors import InputError
-from pairlight.models.base import PairModel
-from pairlight.training.losses import LABEL_LOSSES, LIST_LOSSES
 
+LIST_LOSSES = ("hinge", "softmax")
+LABEL_LOSSES = ("cross-entropy", "squared")
+RANKING_METRICS = ("P@1", "MRR", "MAP", "nDCG@3", "nDCG@5", "nDCG@10")
+PAIR_METRICS = ("accuracy", "F1", "ROC-AUC", "AP")
 CHOICES: dict[str, tuple[str, ...]] = {
     "loss": ("auto", *LIST_LOSSES, *LABEL_LOSSES),
     "optimizer": ("adagrad", "adam", "adamw"),
     "negatives": ("list", "random", "bm25"),
-    "metric": ("auto", "P@1", "MRR", "MAP", "nDCG@3", "nDCG@5", "nDCG@10", "accuracy", "F1", "ROC-AUC", "AP"),
+    "metric": ("auto", *RANKING_METRICS, *PAIR_METRICS),
 }
-LEAST: dict[str, float] = {"epochs": 0, "batch": 1, "wrong": 1, "patience": 0, "min_count": 1, "max_length": 1, "top": 1, "extra_words": 0}
+
+
+def option(default: Any, meaning: str, least: float | None = None, above: float | None = None) -> Any:
+    return field(default=default, metadata={"meaning": meaning, "least": least, "above": above})
 
 
 @dataclass(frozen=True)
 class Options:
     """The house's values, which are those of the MV-LSTM paper and of its authors' scripts where they say more."""
 
-    loss: str = "auto"  # hinge for ranking lists, cross-entropy for labelled pairs
-    margin: float = 1.0  # of the hinge
-    smoothing: float = 10.0  # of the softmax
-    optimizer: str = "adagrad"
-    lr: float = 0.03
-    weight_decay: float = 0.0
-    clip: float = 0.0  # largest norm of the gradient; 0 leaves it as it is
-    batch: int = 128  # triples or labelled pairs a step
-    epochs: int = 10
-    patience: int = 3  # epochs without a better dev metric before training ends; 0 never ends early
-    metric: str = "auto"  # the dev metric the best epoch is chosen by: MAP for lists, accuracy for labelled pairs
-    negatives: str = "list"  # those of the list, or mined: random, bm25
-    wrong: int = 4  # worse texts drawn for each better one
-    top: int = 1000  # how many of BM25's best the mined ones are drawn from
-    vectors: str = "skip-gram"  # or glove-50d, a file, none
-    extra_words: int = 50_000  # words of published vectors kept beyond those of the training texts
-    normalize: bool = True  # word vectors start at length 1
-    freeze: bool = False  # word vectors stay as they start
-    scale: float = 0.1  # weights start uniform within ±scale
-    min_count: int = 1  # words seen less often share the unknown word's vector
-    max_length: int = 50  # words of a text that are read
-    seed: int = 1
+    loss: str = option(
+        "auto", "hinge, softmax, cross-entropy or squared; auto: hinge for lists, cross-entropy for pairs"
+    )
+    margin: float = option(1.0, "how far the hinge wants a better text ahead of a worse one", least=0)
+    smoothing: float = option(10.0, "the softmax loss sees scores times this", above=0)
+    optimizer: str = option("adagrad", "adagrad, adam or adamw")
+    lr: float = option(0.03, "learning rate", above=0)
+    weight_decay: float = option(0.0, "pull of the weights towards zero", least=0)
+    clip: float = option(0.0, "largest norm of the gradient; 0 leaves it as it is", least=0)
+    batch: int = option(128, "better-worse triples, or labelled pairs, in a step", least=1)
+    epochs: int = option(10, "passes over the training pairs at most", least=0)
+    patience: int = option(3, "epochs without a better dev metric before training ends; 0 never ends early", least=0)
+    metric: str = option("auto", "dev metric that chooses the best epoch; auto: MAP for lists, accuracy for pairs")
+    negatives: str = option("list", "worse texts: those of the list, or mined anew: random, bm25")
+    wrong: int = option(4, "worse texts drawn for each better one", least=1)
+    top: int = option(1000, "mined negatives are drawn from this many of BM25's best", least=1)
+    vectors: str = option("skip-gram", "word vectors to start from: skip-gram, glove-50d, none, or a file")
+    extra_words: int = option(50_000, "words of published vectors kept beyond those of the training texts", least=0)
+    normalize: bool = option(True, "word vectors start at length 1")
+    freeze: bool = option(False, "word vectors stay as they start")
+    scale: float = option(0.1, "weights start uniform within ± this", above=0)
+    min_count: int = option(1, "words seen less often share the unknown word's vector", least=1)
+    max_length: int = option(50, "words of a text that are read", least=1)
+    seed: int = option(1, "fixes everything that is drawn at random", least=0)
 
     @classmethod
-    def of(cls, model: type[PairModel], given: dict[str, Any]) -> Self:
+    def of(cls, papers: Mapping[str, Any], given: Mapping[str, Any]) -> Self:
         """The options given, else what the model's paper does, else the house's values."""
-        known = {field.name: type(field.default) for field in fields(cls)}
+        known = {each.name: type(each.default) for each in fields(cls)}
         for name, value in given.items():
             if name not in known:
                 raise InputError(f"There is no training option '{name}'. The options are: {', '.join(known)}.")
-            if known[name] is not type(value) and not (known[name] is float and isinstance(value, int)):
-                raise InputError(f"{name}={value!r} is not a {known[name].__name__}: give one.")
-        options = replace(cls(), **(model.training | given))
-        for name, choices in CHOICES.items():
-            if getattr(options, name) not in choices:
-                raise InputError(f"{name}={getattr(options, name)!r} is none of {', '.join(choices)}.")
-        for name, least in LEAST.items():
-            if getattr(options, name) < least:
-                raise InputError(f"{name}={getattr(options, name)} is too small: it must be at least {least:g}.")
-        for name in ("lr", "scale", "smoothing"):
-            if not 0 < getattr(options, name) < float("inf"):
-                raise InputError(f"{name}={getattr(options, name)} is out of range: it must be above 0.")
-        for name in ("margin", "weight_decay", "clip"):
-            if not 0 <= getattr(options, name) < float("inf"):
-                raise InputError(f"{name}={getattr(options, name)} is out of range: it must not be negative.")
+            if known[name] is not type(value) and not (known[name] is float and type(value) is int):
+                raise InputError(f"{name}={value!r} is not of the kind of its default, {getattr(cls, name)!r}.")
+        options = replace(cls(), **(dict(papers) | dict(given)))
+        for each in fields(cls):
+            _check(each.name, getattr(options, each.name), each.metadata["least"], each.metadata["above"])
         return options
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _check(name: str, value: Any, least: float | None, above: float | None) -> None:
+    if name in CHOICES and value not in CHOICES[name]:
+        raise InputError(f"{name}={value!r} is none of {', '.join(CHOICES[name])}.")
+    if least is not None and not least <= value < float("inf"):
+        raise InputError(f"{name}={value} is out of range: it must be at least {least:g}.")
+    if above is not None and not above < value < float("inf"):
+        raise InputError(f"{name}={value} is out of range: it must be above {above:g}.")

@@ -1,0 +1,103 @@
+"""What several commands share: the flags that name columns, and how data and results come in and out."""
+
+import json
+import shlex
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pairlight.data.pairs import Pairs
+from pairlight.data.readers import read_pairs
+from pairlight.errors import InputError
+from pairlight.progress import Show
+from pairlight.tasks.catalogue import SETS, load
+
+Left = Annotated[str, typer.Option("--left", help="Column of the left text.")]
+Right = Annotated[str, typer.Option("--right", help="Column of the right text.")]
+Label = Annotated[str, typer.Option("--label", help="Column of the label: a number, higher for a better match.")]
+LeftId = Annotated[str, typer.Option("--left-id", help="Column that groups pairs into ranking lists.")]
+RightId = Annotated[str, typer.Option("--right-id", help="Column that names the right text.")]
+SkipBadRows = Annotated[bool, typer.Option("--skip-bad-rows", help="Count and skip bad rows.")]
+Folder = Annotated[Path | None, typer.Option("--folder", help="Where the files of a named set are.")]
+Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Cores to use.")]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How the user calls the columns of a file."""
+
+    left: str = "left"
+    right: str = "right"
+    label: str = "label"
+    left_id: str = "left_id"
+    right_id: str = "right_id"
+    skip_bad_rows: bool = False
+
+    def read(self, source: str, show: Show, *, need_label: bool = True) -> Pairs:
+        """The pairs of a file."""
+        pairs, report = read_pairs(
+            source,
+            left=self.left,
+            right=self.right,
+            label=self.label,
+            left_id=self.left_id,
+            right_id=self.right_id,
+            skip_bad_rows=self.skip_bad_rows,
+            need_label=need_label,
+        )
+        if report.skipped:
+            show.say(f"Skipped {report.skipped:,} bad rows of {report.rows:,}. The first: {report.first_errors[0]}")
+        return pairs
+
+    def part(self, source: str, part: str, folder: Path | None, seed: int, show: Show) -> Pairs:
+        """The pairs of a file, or one part of a named set."""
+        return named(source, folder, seed, show)[part] if source in SETS else self.read(source, show)
+
+
+def named(name: str, folder: Path | None, seed: int, show: Show) -> dict[str, Pairs]:
+    """All parts of a named set, with a bar while it is made."""
+    return load(name, folder, seed=seed, progress=lambda done: show.share(f"Making {name}", done))
+
+
+def settings_of(pairs: list[str]) -> dict[str, str]:
+    """name=value, as often as given."""
+    settings: dict[str, str] = {}
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise InputError(f"--set {pair!r} is not name=value: write --set k=5.")
+        settings[name.replace("-", "_")] = value
+    return settings
+
+
+def use_threads(threads: int | None) -> None:
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+
+
+def warnings_as_lines(show: Show) -> None:
+    """Warnings reach the user as plain lines, each once."""
+
+    def line(message: Warning | str, *_: Any, **__: Any) -> None:
+        show.say(f"Note: {message}")
+
+    warnings.showwarning = line
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def metrics_line(metrics: dict[str, float]) -> str:
+    return "  ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+
+
+def command_line() -> str:
+    return shlex.join(["pairlight", *sys.argv[1:]])

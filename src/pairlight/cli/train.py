@@ -1,0 +1,114 @@
+"""`pairlight train`: from a file of pairs to a model folder."""
+
+import inspect
+import shutil
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pairlight.cli import common
+from pairlight.data.splits import split
+from pairlight.errors import InputError
+from pairlight.progress import showing
+from pairlight.tasks.catalogue import SETS
+from pairlight.training.options import Options
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command one flag for every training option, in place of its `**options`."""
+    own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    more = [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                type(each.default) | None,
+                typer.Option(help=f"{each.metadata['meaning']} [{each.default}]", show_default=False),
+            ],
+        )
+        for each in fields(Options)
+    ]
+    command.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
+    return command
+
+
+@with_options
+def train(
+    data: Annotated[str, typer.Argument(help="A file of pairs (.tsv, .csv, .jsonl, .parquet) or a named set.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
+    model: Annotated[str, typer.Option("--model", help="Which model; `pairlight models` lists them.")] = "mv-lstm",
+    settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the model, name=value.")] = None,
+    dev: Annotated[str | None, typer.Option("--dev", help="Pairs that choose the best epoch.")] = None,
+    test: Annotated[str | None, typer.Option("--test", help="Pairs to measure the finished model on, once.")] = None,
+    left: common.Left = "left",
+    right: common.Right = "right",
+    label: common.Label = "label",
+    left_id: common.LeftId = "left_id",
+    right_id: common.RightId = "right_id",
+    skip_bad_rows: common.SkipBadRows = False,
+    folder: common.Folder = None,
+    init: Annotated[Path | None, typer.Option("--init", help="Start from this trained model.")] = None,
+    device: Annotated[str, typer.Option("--device", help="cpu, cuda or mps.")] = "cpu",
+    threads: common.Threads = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a stopped run left off.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model in the folder.")] = False,
+    as_json: common.Json = False,
+    **options: Any,
+) -> None:
+    """Train a model on pairs of texts and save it.
+
+    The best epoch is chosen on --dev, else on a tenth of the lists set aside; --test is measured once at the end.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    Options.of({}, given)
+    checkpoints = _claimed(out, resume, overwrite)
+    columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
+    seed = given.get("seed", 1)
+    with showing() as show:
+        common.warnings_as_lines(show)
+        parts = common.named(data, folder, seed, show) if data in SETS else {"train": columns.read(data, show)}
+        train_pairs = parts["train"]
+        dev_pairs = columns.read(dev, show) if dev else parts.get("dev")
+        test_pairs = columns.read(test, show) if test else parts.get("test")
+        if dev_pairs is None:
+            train_pairs, dev_pairs = split(train_pairs, (0.9, 0.1), seed=seed)
+            show.say(f"No --dev given: {dev_pairs.lists:,} lists set aside to choose the best epoch by.")
+    from pairlight.matcher import Matcher
+
+    common.use_threads(threads)
+    matcher = Matcher(model, **common.settings_of(settings or []))
+    matcher.fit(train_pairs, dev_pairs, init=init, device=device, folder=checkpoints, resume=resume, **given)
+    results = {"dev": matcher.evaluate(dev_pairs)}
+    if test_pairs is not None:
+        results["test"] = matcher.evaluate(test_pairs)
+    matcher.save(out, results={name: result.metrics for name, result in results.items()}, command=common.command_line())
+    if not matcher.history.interrupted:
+        (checkpoints / "checkpoint.safetensors").unlink(missing_ok=True)
+    if as_json:
+        common.print_json({"model": str(out)} | {name: result.as_dict() for name, result in results.items()})
+        return
+    if matcher.history.interrupted:
+        print(f"Stopped early; the best epoch so far is saved. Go on with: {common.command_line()} --resume")
+    for name, result in results.items():
+        print(f"{name:5} {common.metrics_line(result.metrics)}")
+        for note in result.notes:
+            print(f"      ({note})")
+    print(f"Saved to {out}")
+
+
+def _claimed(out: Path, resume: bool, overwrite: bool) -> Path:
+    """The folder for checkpoints inside `out`, once it is clear that `out` may be written."""
+    checkpoints = out / "training"
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out} is a file: give a folder.")
+    if out.is_dir() and any(out.iterdir()) and not resume:
+        if not overwrite:
+            raise InputError(f"--out {out} is not empty: give another folder, --overwrite or --resume.")
+        if not (out / "config.json").exists() and not checkpoints.exists():
+            raise InputError(f"--out {out} holds something that is no model, so --overwrite leaves it alone.")
+        shutil.rmtree(checkpoints, ignore_errors=True)
+    return checkpoints

@@ -1,0 +1,56 @@
+"""CDSSM: letter trigrams word by word, read in windows of three words, the strongest window of each unit kept."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pairlight.models.base import PairModel
+from pairlight.parts import Seq, Tokens
+from pairlight.parts.letters import Spelt, glorot, windows_of_three
+from pairlight.parts.score import CosineScore
+
+
+class CDSSM(PairModel):
+    """Read each text in windows of three words, keep what is strongest in it, compare by cosine.
+
+    f_t = how often each letter trigram stands in word t; zero before the first word and behind the last
+    h_t = tanh(Wc [f_t-1 ; f_t ; f_t+1])
+    v   = the largest of h_1 .. h_n, unit by unit
+    y   = tanh(Ws v)
+    s   = cosine(y of the left text, y of the right text)
+
+    One set of weights reads both sides and starts in Glorot's range; there are no biases, as in the paper's equations.
+    Trained by the softmax over one better and J worse texts.
+
+    Unlike the paper: the mark of a text's two ends is the zero vector, not a word of its own; the optimiser is Adam,
+    not plain gradient descent.
+
+    Settings:
+      hidden  units of the convolution
+      code    size of the vector y that a text becomes
+    """
+
+    paper = "Shen et al., CIKM 2014"
+    family = "composition"
+    view = "trigrams"
+    recipe = {"loss": "softmax", "smoothing": 10.0, "optimizer": "adam", "lr": 0.001}
+
+    def __init__(self, vocab: int, *, hidden: int = 300, code: int = 128) -> None:
+        super().__init__()
+        self.words = Spelt(vocab, 3 * hidden)
+        self.out = nn.Linear(hidden, code, bias=False)
+        self.score = CosineScore()
+
+    def reset(self, scale: float) -> None:
+        super().reset(scale)
+        glorot(self)
+
+    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+        u, v = self.words(left, right)
+        return self.score(self.encode(u), self.encode(v))
+
+    def encode(self, u: Seq) -> Tensor:
+        h = windows_of_three(F.pad(u.x, (0, 0, 1, 1)))  # [B, L, hidden]
+        # tanh keeps order: taken behind the maximum it is taken once a text.
+        v = h.masked_fill(~u.mask[..., None], -torch.inf).amax(1).tanh()  # [B, hidden]
+        return self.out(v).tanh()  # [B, code]

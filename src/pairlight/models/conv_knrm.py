@@ -1,0 +1,51 @@
+"""Conv-KNRM: K-NRM where phrases meet as words do."""
+
+from typing import Unpack
+
+from torch import Tensor, nn
+
+from pairlight.models.base import PairModel
+from pairlight.parts import Tokens
+from pairlight.parts.embed import Words, WordSettings
+from pairlight.parts.grams import GramCosine, Grams
+from pairlight.parts.shares import weighed
+from pairlight.parts.soft_bins import SoftBins
+
+
+class ConvKNRM(PairModel):
+    """Make vectors of all phrases of one, two and three words, match all lengths with all, count by kernels.
+
+    g_i^h  = relu(W^h [x_i ; ... ; x_i+h-1] + b^h),   h = 1, 2, 3
+    s_ij^ab = cosine of g_i^a of the left text and g_j^b of the right text
+    φ_k^ab = sum_i log sum_j exp(-(s_ij^ab - μ_k)² / 2σ_k²)
+    s      = tanh(w · φ + c)
+
+    The kernels are K-NRM's, its authors' two constants too. That g has a relu, and how it is trained, is recalled
+    and not checked.
+
+    Unlike the paper: the last words begin phrases too, filled up with zero vectors, so that a one-word text has one of
+    each length. A gate, where asked for, weighs a phrase by its first word, as in K-NRM.
+
+    Settings:
+      filters  size of a phrase's vector
+      grams    how many words the longest phrase has
+      kernels  how many kernels there are, that of identical phrases among them
+    """
+
+    paper = "Dai et al., WSDM 2018"
+    family = "interaction"
+    recipe = {"optimizer": "adam", "lr": 0.001, "batch": 16, "patience": 5}
+
+    def __init__(
+        self, vocab: int, *, filters: int = 128, grams: int = 3, kernels: int = 11, **words: Unpack[WordSettings]
+    ) -> None:
+        super().__init__()
+        self.words = Words(vocab, **words)
+        self.encode = Grams(self.words.dim, filters, grams)
+        self.interact = GramCosine(grams)
+        self.aggregate = SoftBins(kernels)
+        self.score = nn.Sequential(nn.Linear(grams**2 * kernels, 1), nn.Tanh())
+
+    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+        u, v, a, b = weighed(self.words, left, right)
+        return self.score(self.aggregate(self.interact(self.encode(u), self.encode(v)), a, b))[:, 0]

@@ -1,0 +1,35 @@
+"""Phrases of every length up to a few words become vectors that can all be compared."""
+
+import torch
+from torch import nn
+
+from pairlight.parts import Grid, Seq, facing, grid_of
+from pairlight.parts.convolve import Conv
+from pairlight.parts.interact import unit
+
+
+class Grams(nn.Module):
+    """g_t = [g_t^1 ; g_t^2 ; ..], the phrases that begin at t.   Seq -> Seq
+
+    g_t^h = relu(W^h [x_t ; .. ; x_t+h-1] + b^h), zero vectors standing behind the end.
+    """
+
+    def __init__(self, dim: int, filters: int, grams: int) -> None:
+        super().__init__()
+        self.lengths = nn.ModuleList(Conv(dim, filters, h + 1) for h in range(grams))
+
+    def forward(self, u: Seq) -> Seq:
+        return u.with_x(torch.cat([conv(u).x.relu() for conv in self.lengths], -1))
+
+
+class GramCosine(nn.Module):
+    """s_ij^ab = cosine of g_i^a and g_j^b, a channel for each pair of lengths, b running faster.   Seq, Seq -> Grid"""
+
+    def __init__(self, grams: int) -> None:
+        super().__init__()
+        self.grams, self.channels = grams, grams**2
+
+    def forward(self, u: Seq, v: Seq) -> Grid:
+        u, v = facing(u, v)
+        x, y = (unit(torch.stack(w.x.chunk(self.grams, -1), 1)) for w in (u, v))  # [B, G, L, D], [B, G, R, D]
+        return grid_of(u, v, (x[:, :, None] @ y[:, None].mT).flatten(1, 2))  # [B, G·G, L, R]

@@ -1,0 +1,32 @@
+"""A grid of any size becomes a vector: pooled to a fixed size, then convolved and pooled again, block after block."""
+
+from torch import Tensor, nn
+
+from pairlight.parts import Grid
+from pairlight.parts.grid_pool import GridPool
+
+
+class GridCNN(nn.Module):
+    """z = the grid pooled to side x side; then in every block z = tanh(W * z + b) pooled to its side.   Grid -> [B, D]
+
+    The windows of the convolutions are all that touch the grid. Each block is (maps, side). tanh keeps the order of
+    numbers, so that it may come after the pooling, where fewer are left.
+    """
+
+    def __init__(self, side: int, blocks: list[tuple[int, int]], window: int) -> None:
+        super().__init__()
+        self.first = GridPool(side, side)
+        channels = [1, *(maps for maps, _ in blocks)]
+        self.convs = nn.ModuleList(
+            nn.Conv2d(before, after, window, padding=window - 1)
+            for before, after in zip(channels, channels[1:], strict=False)
+        )
+        self.pools = nn.ModuleList(GridPool(smaller, smaller) for _, smaller in blocks)
+        self.features = channels[-1] * [side, *(smaller for _, smaller in blocks)][-1] ** 2
+
+    def forward(self, s: Grid) -> Tensor:
+        z: Tensor = self.first(s).x  # [B, 1, side, side]
+        for conv, pool in zip(self.convs, self.pools, strict=True):
+            y = conv(z)
+            z = pool(Grid(y, s.mask.new_ones(len(y), *y.shape[2:]))).x.tanh()
+        return z.flatten(1)

@@ -1,0 +1,43 @@
+"""A text becomes all it is made of: its words, its phrases short and long, and itself."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from pairlight.parts import Seq
+from pairlight.parts.convolve import WideConv
+from pairlight.parts.pool import dynamic_kmax
+
+
+class Phrases(nn.Module):
+    """y = f(W [z_t-m+1 ; .. ; z_t] + b), z = dynamic k-max of y for the next layer, at last 1.   Seq -> Seq
+
+    Out come the words, every layer's y and the last z, one level after another, all of the same size.
+    """
+
+    def __init__(
+        self, dim: int, width: int, layers: int, least: int, f: Callable[[Tensor], Tensor], bias: bool = True
+    ) -> None:
+        super().__init__()
+        self.least, self.f = least, f
+        self.convs = nn.ModuleList(WideConv(dim, dim, width, bias) for _ in range(layers))
+
+    def forward(self, u: Seq) -> Seq:
+        levels, z = [u], u
+        for layer, conv in enumerate(self.convs, 1):
+            y = conv(z)
+            y = y.with_x(self.f(y.x))
+            levels.append(y)
+            z = dynamic_kmax(y, u.lengths, layer, len(self.convs), self.least, 1)
+        return joined([*levels, z])
+
+
+def joined(levels: list[Seq]) -> Seq:
+    """Sequences one behind the other, each text's own places moved together."""
+    x, mask, ids = (torch.cat(parts, 1) for parts in zip(*((u.x, u.mask, u.ids) for u in levels), strict=True))
+    most = int(mask.sum(1).max())
+    order = mask.int().argsort(1, descending=True, stable=True)[:, :most]
+    mask = mask.gather(1, order)
+    x = x.gather(1, order[..., None].expand(-1, -1, x.shape[-1]))
+    return Seq(x.masked_fill(~mask[..., None], 0), mask, ids.gather(1, order))

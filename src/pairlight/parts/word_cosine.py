@@ -1,0 +1,28 @@
+"""Words meet by the angle between their vectors, except that the same word is the same whatever its vector."""
+
+from torch import nn
+
+from pairlight.parts import Grid, Seq, facing, grid_of
+from pairlight.parts.interact import unit
+
+BELOW_ONE = 1 - 1e-6
+
+
+class WordCosine(nn.Module):
+    """s_ij = 1 for the same word, 0 where either is unknown, else the cosine, below 1.   Seq, Seq -> Grid
+
+    So 1 always means the same word and nothing else does: unknown words share one vector and would all look alike.
+    """
+
+    channels = 1
+
+    def __init__(self, vocab: int) -> None:
+        super().__init__()
+        self.vocab = vocab
+
+    def forward(self, u: Seq, v: Seq) -> Grid:
+        u, v = facing(u, v)
+        cosine = (unit(u.x) @ unit(v.x).mT).clamp(-1, BELOW_ONE)  # [B, L, R]
+        strange = (u.ids >= self.vocab)[:, :, None] | (v.ids >= self.vocab)[:, None, :]
+        same = u.ids[:, :, None] == v.ids[:, None, :]
+        return grid_of(u, v, cosine.masked_fill(strange, 0).masked_fill(same, 1)[:, None])  # [B, 1, L, R]
