@@ -32,8 +32,8 @@ class MultiGranCNN(PairModel):
     preset=mv-lstm is what the MV-LSTM authors' script runs under this name: each side has convolutions of its own
     without bias, relu in place of tanh, s_ij = relu(u_i·M v_j + b) (b is ours), and no second network behind the grid.
 
-    Levels, the three likenesses and the two networks are the paper's; its formulas were taken from memory of it, window,
-    layers and least from code that cites it, the sizes of the second network are ours.
+    Levels, likenesses and the two networks are the paper's; the formulas come from memory of it; width, layers and
+    least from code that cites it; the sizes of the second network are ours.
 
     Unlike the paper: the hidden layer is relu; the phrases' network is not trained on unlabelled text first.
 

@@ -16,13 +16,13 @@ class GridCNN(nn.Module):
     def __init__(self, side: int, blocks: list[tuple[int, int]], window: int) -> None:
         super().__init__()
         self.first = GridPool(side, side)
-        channels = [1, *(maps for maps, _ in blocks)]
-        self.convs = nn.ModuleList(
-            nn.Conv2d(before, after, window, padding=window - 1)
-            for before, after in zip(channels, channels[1:], strict=False)
-        )
-        self.pools = nn.ModuleList(GridPool(smaller, smaller) for _, smaller in blocks)
-        self.features = channels[-1] * [side, *(smaller for _, smaller in blocks)][-1] ** 2
+        self.convs, self.pools = nn.ModuleList(), nn.ModuleList()
+        channels = 1
+        for maps, smaller in blocks:
+            self.convs.append(nn.Conv2d(channels, maps, window, padding=window - 1))
+            self.pools.append(GridPool(smaller, smaller))
+            channels, side = maps, smaller
+        self.features = channels * side**2
 
     def forward(self, s: Grid) -> Tensor:
         z: Tensor = self.first(s).x  # [B, 1, side, side]

@@ -37,7 +37,7 @@ def joined(levels: list[Seq]) -> Seq:
     """Sequences one behind the other, each text's own places moved together."""
     x, mask, ids = (torch.cat(parts, 1) for parts in zip(*((u.x, u.mask, u.ids) for u in levels), strict=True))
     most = int(mask.sum(1).max())
-    order = mask.int().argsort(1, descending=True, stable=True)[:, :most]
+    order = mask.int().argsort(dim=1, descending=True, stable=True)[:, :most]
     mask = mask.gather(1, order)
     x = x.gather(1, order[..., None].expand(-1, -1, x.shape[-1]))
     return Seq(x.masked_fill(~mask[..., None], 0), mask, ids.gather(1, order))
