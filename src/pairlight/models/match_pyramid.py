@@ -24,11 +24,11 @@ class MatchPyramid(PairModel):
     t    = relu(V * p + c), windows of window x window, then the largest of every 2 x 2 cells
     s    = w · relu(U t + d) + e
 
-    The number and size of the maps are those reported for the paper, which could not be checked; the pooled size and
-    the second layer's pooling follow its first author, the hidden layer the authors' code for retrieval.
+    The maps and windows are from memory of the paper, the pooled size from an answer of its first author, the hidden
+    layer from the authors' code for retrieval; that the second pooling takes 2 x 2 cells is ours.
 
     Unlike the paper: a window may reach over the edge, where zeros stand, so that a one-word text has cells too; one
-    score in place of two class scores; tensor and gaussian are further interactions.
+    score in place of two class scores; gaussian is the authors' later study's, bilinear and tensor are further ones.
 
     Settings:
       interaction  how two words are compared: indicator, dot, cosine, gaussian, bilinear or tensor
@@ -45,6 +45,7 @@ class MatchPyramid(PairModel):
 
     paper = "Pang et al., AAAI 2016"
     family = "interaction"
+    recipe = {"lr": 0.01}
 
     def __init__(
         self,
