@@ -39,7 +39,7 @@ CASES = [
     Case("arc-i", {"maps": 4, "mlp": 5, "length": 11, "width": 2, "layers": 3, **WORDS}),
     Case("arc-i", {"preset": "mv-lstm", "maps": 4, "mlp": 5, **WORDS}),
     Case("cntn", {"maps": 4, "top": 2, "code": 5, "channels": 3, **WORDS}),
-    Case("cntn", {"maps": 4, "top": 3, "code": 5, "width": 2, "layers": 3, "gate": "left", **WORDS}),
+    Case("cntn", {"maps": 4, "top": 1, "code": 5, "width": 2, "layers": 3, "gate": "left", **WORDS}),
     Case("cntn", {"preset": "mv-lstm", "maps": 4, "channels": 3, **WORDS}),
     *(
         Case("multigran-cnn", {"interaction": kind, "grid": 8, "middle": 5, "last": 3, "maps": 2, "mlp": 5, **WORDS})
@@ -60,6 +60,8 @@ CASES = [
         for gate in ("none", "left", "right", "both")
     ),
     Case("amv-lstm", {"rescale": True, "interaction": "tensor", "k": 3, "hidden": 5, "mlp": 7, **WORDS}),
+    Case("urae", {"grid": 4, "steps": 3, **WORDS}),
+    Case("urae", {"gate": "right", "grid": 7, "steps": 1, **WORDS}),
     Case("arc-ii", {"maps": 4, "mlp": 5, "length": 20, **WORDS}),
     Case("arc-ii", {"maps": 4, "mlp": 5, "length": 7, "layers": 2, "gate": "right", **WORDS}),
     Case("arc-ii", {"maps": 4, "mlp": 5, "length": 6, "layers": 1, "width": 2, **WORDS}),
@@ -69,7 +71,7 @@ CASES = [
         for kind in ({}, {"interaction": "cosine"}, {"reset_gates": False, "activation": "relu"}, {"tied_gates": True})
     ),
     *(
-        Case("deepmatch", {"topics": topics, "patch": 6, "units": 2, "links": 2, "committee": 3, "common": 0.9})
+        Case("deepmatch", {"topics": topics, "patch": 6, "units": 2, "links": 2, "committee": 3})
         for topics in ("5,3,2", "4")
     ),
     Case("duet", {"left_length": 6, "right_length": 8, "hidden": 5, "pool": 3}),

@@ -26,6 +26,9 @@ def test_the_largest_stay_in_their_order():
 def test_of_equal_values_the_earlier_stays():
     assert kept([1, 2, 1], 2) == [1, 2]
     assert kept([0, 3, 0, 0, 4, 0], 4) == [0, 3, 0, 4]
+    many = torch.randint(4, (300,), generator=torch.Generator().manual_seed(0)).tolist()
+    best = sorted(sorted(range(300), key=lambda t: -many[t])[:100])
+    assert kept(many, 100) == [many[t] for t in best]
 
 
 def test_a_short_text_keeps_what_it_has_and_says_how_much():

@@ -1,6 +1,6 @@
 """Slow NumPy twins, one a model: (weights, settings, left ids, right ids, letters) -> score."""
 
-from reference import convolution, esim, letters, lexical, lstm, picture, spatial, topics, value
+from reference import convolution, esim, letters, lexical, lstm, picture, spatial, topics, trees, value
 
 TWINS = {
     "random": lexical.random,
@@ -14,6 +14,7 @@ TWINS = {
     "bi-lstm-rnn": lstm.bi_lstm_rnn,
     "mv-lstm": lstm.mv_lstm,
     "amv-lstm": lstm.mv_lstm,
+    "urae": trees.urae,
     "arc-ii": convolution.arc_ii,
     "match-srnn": spatial.match_srnn,
     "bi-match-srnn": spatial.bi_match_srnn,

@@ -28,6 +28,7 @@ from pairlight.models.multigran_cnn import MultiGranCNN
 from pairlight.models.mv_lstm import MVLSTM
 from pairlight.models.pacrr import PACRR
 from pairlight.models.random import Random
+from pairlight.models.urae import URAE
 
 MODELS: dict[str, type[PairModel]] = {
     "random": Random,
@@ -41,6 +42,7 @@ MODELS: dict[str, type[PairModel]] = {
     "bi-lstm-rnn": BiLSTMRNN,
     "mv-lstm": MVLSTM,
     "amv-lstm": AMVLSTM,
+    "urae": URAE,
     "arc-ii": ARCII,
     "match-srnn": MatchSRNN,
     "bi-match-srnn": BiMatchSRNN,
