@@ -9,11 +9,10 @@ from pairlight.errors import InputError
 from pairlight.text.tokenizer import Encoded
 
 VOCAB = 40
-STOP = 39
 
 
 def planted(pairs=60, other=None):
-    """Pairs of one of two topics, each with words of its own on either side, and a stop word that all have.
+    """Pairs of one of two topics, each with words of its own on either side.
 
     The second half does not match; its texts are `other`, or words of both topics.
     """
@@ -21,8 +20,8 @@ def planted(pairs=60, other=None):
     texts = []
     for pair in range(pairs):
         first = 2 if pair % 2 else 12
-        texts.append([*rng.choice(np.arange(first, first + 5), 4), STOP, VOCAB + 3])
-        texts.append([*rng.choice(np.arange(first + 5, first + 10), 4), STOP, 1])
+        texts.append([*rng.choice(np.arange(first, first + 5), 4), VOCAB + 3])
+        texts.append([*rng.choice(np.arange(first + 5, first + 10), 4), 1])
     texts += [other or rng.integers(2, 22, 6).tolist() for _ in range(2 * pairs)]
     start = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
     left = np.arange(0, len(texts), 2, dtype=np.int32)
@@ -31,8 +30,8 @@ def planted(pairs=60, other=None):
     return encoded, Pairs([str(n) for n in range(len(texts))], left, left + 1, left, label)
 
 
-def found(texts, pairs, common=0.8, seed=1) -> PairTopics:
-    return PairTopics(texts, pairs, vocab=VOCAB, common=common, passes=10, seed=seed)
+def found(texts, pairs) -> PairTopics:
+    return PairTopics(texts, pairs, vocab=VOCAB, passes=10, seed=1)
 
 
 def sides(patches: Patches) -> set[tuple[frozenset, frozenset]]:
@@ -56,14 +55,9 @@ def test_the_same_seed_finds_the_same_topics():
     np.testing.assert_array_equal(a.right, b.right)
 
 
-def test_common_words_and_unknown_ones_belong_to_no_topic():
+def test_unknown_words_belong_to_no_topic():
     patches = found(*planted()).patches(2, 10)
-    assert not np.isin([STOP, 1, VOCAB + 3], [patches.left, patches.right]).any()
-    assert STOP in found(*planted(), common=1.0).patches(2, 10).left
-
-
-def test_where_every_word_is_common_all_stay():
-    assert set(found(*planted(), common=0.0).words[0].tolist()) == {*range(2, 7), *range(12, 17), STOP}
+    assert not np.isin([1, VOCAB + 3], [patches.left, patches.right]).any()
 
 
 def test_a_patch_is_filled_up_with_zeros_where_a_side_has_fewer_words():

@@ -2,6 +2,7 @@
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from pairlight.parts import Seq
 from pairlight.parts.tree import Trees, trees_of, without
@@ -14,7 +15,8 @@ class TreeAutoencoder(nn.Module):
     """p = tanh(W [a ; b] + c) for two neighbours a, b, and back: [a' ; b'] = tanh(V p + d).   Seq -> Seq of all nodes
 
     The tree of a text is built by joining, again and again, the two neighbours that come back best from the vector
-    they make: least |a - a'|² + |b - b'|². Its weights are no parameters: `error` trains them without labels, beforehand.
+    they make: least |a - a'|² + |b - b'|². The weights are no parameters of a model: they are trained beforehand and
+    without labels, by making `error` small.
     """
 
     weight: Tensor
@@ -32,27 +34,72 @@ class TreeAutoencoder(nn.Module):
 
     def forward(self, u: Seq) -> Seq:
         trees = trees_of(self.joins(u), u.lengths)
-        x, ids = self.nodes(u, trees), nn.functional.pad(u.ids, (0, u.ids.shape[1] - 1))
+        x, ids = self.nodes(u, trees), F.pad(u.ids, (0, u.ids.shape[1] - 1))
         rows = torch.arange(len(x), device=x.device)[:, None]
-        return Seq(x[rows, trees.order], trees.mask, ids[rows, trees.order]).with_x(x[rows, trees.order])
+        x = x[rows, trees.order].masked_fill(~trees.mask[..., None], 0)  # [B, 2L-1, D]
+        return Seq(x, trees.mask, ids[rows, trees.order])
 
     def join(self, pairs: Tensor) -> Tensor:
-        return torch.tanh(nn.functional.linear(pairs, self.weight, self.bias))  # [..., D]
+        return torch.tanh(F.linear(pairs, self.weight, self.bias))  # [..., D]
 
-    def split(self, joined: Tensor) -> Tensor:
-        return torch.tanh(nn.functional.linear(joined, self.back_weight, self.back_bias))  # [..., 2·D]
+    def part(self, joined: Tensor) -> Tensor:
+        return torch.tanh(F.linear(joined, self.back_weight, self.back_bias))  # [..., 2·D]
 
     @torch.no_grad()
     def joins(self, u: Seq) -> Tensor:
         """The place of the left one of the two neighbours that are joined in each step: [B, L-1]."""
-        x, place = u.x, torch.arange(u.x.shape[1], device=u.x.device)
-        rows = torch.arange(len(x), device=x.device)
-        joined, error = self.tried(x[:, :-1], x[:, 1:])  # [B, L-1, D], [B, L-1]
+        x, rows = u.x, torch.arange(len(u.x), device=u.x.device)
+        place = torch.arange(x.shape[1], device=x.device)
+        joined, error = self._tried(x[:, :-1], x[:, 1:])  # [B, L-1, D], [B, L-1]
         steps = []
         for k in range(x.shape[1] - 1):
-            last = place[: error.shape[1]] >= (u.lengths - k - 1)[:, None]  # no word behind it
-            error = error.masked_fill(last, torch.inf)
-            best = error <= error.amin(1, keepdim=True) + EQUAL
-            at = torch.where(best, place[: error.shape[1]], len(place)).amin(1)
+            behind = place[: error.shape[1]] >= (u.lengths - k - 1)[:, None]
+            error = error.masked_fill(behind, torch.inf)
+            equal = error <= error.amin(1, keepdim=True) + EQUAL
+            at = torch.where(equal, place[: error.shape[1]], len(place)).amin(1)  # [B]
             steps.append(at)
-            x[rows, at] = joined[rows, at]
+            here = place[: x.shape[1]] == at[:, None]
+            x = without(torch.where(here[..., None], joined[rows, at][:, None], x), at + 1)
+            joined, error = without(joined, at), without(error, at)
+            if x.shape[1] > 1:
+                for near in (at - 1, at):  # only the pairs on either side of the new node are new
+                    near = near.clamp(0, x.shape[1] - 2)
+                    joined[rows, near], error[rows, near] = self._tried(x[rows, near], x[rows, near + 1])
+        return torch.stack(steps, 1) if steps else place.new_zeros(len(x), 0)
+
+    def nodes(self, u: Seq, trees: Trees) -> Tensor:
+        """The vector of every node, words first, then in the order of the steps: [B, 2L-1, D]."""
+        B, L, D = u.x.shape
+        x = F.pad(u.x, (0, 0, 0, L - 1)).flatten(0, 1)  # [B·(2L-1), D]
+        children = _flat(trees.children, L)  # [B, L-1, 2]
+        for height in range(1, int(trees.height.max()) + 1 if L > 1 else 1):
+            row, step = (trees.height == height).nonzero(as_tuple=True)
+            x = x.index_put((row * (2 * L - 1) + L + step,), self.join(x[children[row, step]].flatten(1)))
+        return x.view(B, 2 * L - 1, D)
+
+    def error(self, u: Seq) -> Tensor:
+        """How far the words of every subtree are from those that its vector is unfolded to: sum of |x_t - x'_t|²."""
+        trees = trees_of(self.joins(u), u.lengths)
+        L = u.x.shape[1]
+        x = self.nodes(u, trees).flatten(0, 1)  # [B·(2L-1), D]
+        children = F.pad(_flat(trees.children, L), (0, 0, L, 0)).flatten(0, 1)  # [B·(2L-1), 2]
+        row, step = trees.height.nonzero(as_tuple=True)
+        node = row * (2 * L - 1) + L + step
+        y, total = x[node], x.new_zeros(())
+        while len(node):
+            y = self.part(y).view(-1, u.x.shape[-1])  # both children of every node
+            node = children[node].flatten()
+            word = node % (2 * L - 1) < L
+            total = total + (y[word] - x[node[word]]).square().sum()
+            node, y = node[~word], y[~word]
+        return total
+
+    def _tried(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        pairs = torch.cat([a, b], -1)
+        joined = self.join(pairs)
+        return joined, (pairs - self.part(joined)).square().sum(-1)
+
+
+def _flat(nodes: Tensor, L: int) -> Tensor:
+    """Numbers of nodes in a text, as numbers among the nodes of all texts."""
+    return nodes + torch.arange(len(nodes), device=nodes.device)[:, None, None] * (2 * L - 1)

@@ -3,6 +3,7 @@
 import torch
 from torch import Tensor, nn
 
+from pairlight.kernels import bilstm, lstm
 from pairlight.parts import Seq
 
 
@@ -14,17 +15,12 @@ class LSTM(nn.Module):
 
     def __init__(self, dim: int, hidden: int, backwards: bool = False) -> None:
         super().__init__()
-        self.hidden, self.backwards = hidden, backwards
+        self.backwards = backwards
         self.weight = nn.Parameter(torch.empty(4 * hidden, dim + hidden).uniform_(-0.1, 0.1))
         self.bias = nn.Parameter(torch.zeros(4 * hidden))
 
     def forward(self, u: Seq) -> Seq:
-        x = reversed_text(u.x, u.lengths) if self.backwards else u.x
-        B, _, D = x.shape
-        start = x.new_zeros(1, B, self.hidden)
-        weights = [self.weight[:, :D], self.weight[:, D:], self.bias, torch.zeros_like(self.bias)]
-        h, _, _ = torch.lstm(x, (start, start), weights, True, 1, 0.0, False, False, True)  # [B, L, hidden]
-        return u.with_x(reversed_text(h, u.lengths) if self.backwards else h)
+        return u.with_x(lstm(u.x, u.lengths, self.weight, self.bias, reverse=self.backwards))  # [B, L, hidden]
 
 
 class BiLSTM(nn.Module):
@@ -36,14 +32,8 @@ class BiLSTM(nn.Module):
         self.backwards = LSTM(dim, hidden, backwards=True)
 
     def forward(self, u: Seq) -> Seq:
-        return u.with_x(torch.cat([self.forwards(u).x, self.backwards(u).x], -1))
-
-
-def reversed_text(x: Tensor, lengths: Tensor) -> Tensor:
-    """Every text back to front within its own length; what lies behind its end stays there."""
-    place = torch.arange(x.shape[1], device=x.device)
-    back = lengths[:, None] - 1 - place  # [B, L]
-    return x.gather(1, torch.where(back >= 0, back, place)[..., None].expand_as(x))
+        f, b = self.forwards, self.backwards
+        return u.with_x(bilstm(u.x, u.lengths, f.weight, f.bias, b.weight, b.bias))  # [B, L, 2·hidden]
 
 
 def last_state(u: Seq) -> Tensor:

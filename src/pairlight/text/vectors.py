@@ -1,6 +1,6 @@
 """Word vectors to start from: skip-gram on the user's own texts, a published file, or GloVe by name."""
 
-import struct
+import gzip
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairlight.errors import InputError
 
 NAMED = ("skip-gram", "glove-50d", "none")
-_FASTTEXT_MAGIC = 793712314
+_FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 
 
 @dataclass(frozen=True)
@@ -48,21 +48,49 @@ def skip_gram(texts: Iterable[list[str]], words: Sequence[str], *, dim: int, see
 def load_vectors(source: str, words: Sequence[str], *, extra: int = 0) -> Vectors:
     """The vectors of `words`, and of the first `extra` other words of the source, which most have sorted by frequency.
 
-    The source is GloVe by name, or a GloVe, word2vec or fastText file (text, binary, .gz).
+    The source is GloVe by name, or a file: GloVe, word2vec or fastText as text, word2vec or fastText as binary (.bin),
+    each also .gz.
     """
     if source == "glove-50d":
-        place, matrix = _glove()
-    else:
-        path = Path(source)
-        if not path.is_file():
-            raise InputError(f"No word vectors at '{source}': give a file, or one of {', '.join(NAMED)}.")
-        keyed = _keyed(path)
+        return _gathered(words, extra, *_glove())
+    path = Path(source)
+    if not path.is_file():
+        raise InputError(f"No word vectors at '{source}': give a file, or one of {', '.join(NAMED)}.")
+    try:
+        if ".bin" not in path.suffixes:
+            return _gathered(words, extra, *_text(path, set(words), extra))
+        keyed = _binary(path)
         if hasattr(keyed, "buckets_word"):
             return _picked(words, keyed)
-        place, matrix = keyed.key_to_index, keyed.vectors
-    known = set(words)
-    more = list(islice((word for word in place if word not in known), extra))
-    return _gathered([*words, *more], place, matrix)
+        return _gathered(words, extra, keyed.key_to_index, keyed.vectors)
+    except (ValueError, EOFError, OSError) as error:
+        raise InputError(
+            f"{path} does not read as word vectors ({error}): a line is a word and its numbers, or name a binary .bin."
+        ) from None
+
+
+def _text(path: Path, wanted: set[str], extra: int) -> tuple[dict[str, int], NDArray[np.float32]]:
+    """The wanted and the first `extra` other rows of a text file, so that a large one never fills the memory."""
+    place: dict[str, int] = {}
+    rows: list[NDArray[np.float32]] = []
+    dim = 0
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        for number, line in enumerate(file):
+            fields = line.rstrip().split(b" ")
+            if number == 0:
+                if len(fields) == 2:  # how many words, how many numbers a word
+                    continue
+                dim = len(fields) - 1
+            dim = dim or len(fields) - 1
+            word = b" ".join(fields[:-dim]).decode("utf-8", "replace")
+            if word in place or (word not in wanted and extra == 0):
+                continue
+            extra -= word not in wanted
+            rows.append(np.array(fields[-dim:], np.float32))
+            place[word] = len(place)
+    if not rows:
+        raise ValueError("none of the words is in it")
+    return place, np.stack(rows)
 
 
 def _glove() -> tuple[dict[str, int], NDArray[np.float32]]:
@@ -77,12 +105,14 @@ def _glove() -> tuple[dict[str, int], NDArray[np.float32]]:
     return place, np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
 
 
-def _gathered(words: list[str], place: dict[str, int], matrix: NDArray[np.float32]) -> Vectors:
-    at = np.fromiter((place.get(word, -1) for word in words), np.int64)
+def _gathered(words: Sequence[str], extra: int, place: dict[str, int], matrix: NDArray[np.float32]) -> Vectors:
+    known = set(words)
+    every = [*words, *islice((word for word in place if word not in known), extra)]
+    at = np.fromiter((place.get(word, -1) for word in every), np.int64)
     found = at >= 0
-    rows = np.zeros((len(words), matrix.shape[1]), np.float32)
+    rows = np.zeros((len(every), matrix.shape[1]), np.float32)
     rows[found] = matrix[at[found]]
-    return Vectors(words, rows, found)
+    return Vectors(every, rows, found)
 
 
 def _picked(words: Sequence[str], keyed: Any) -> Vectors:
@@ -95,20 +125,12 @@ def _picked(words: Sequence[str], keyed: Any) -> Vectors:
     return Vectors(list(words), rows, found)
 
 
-def _keyed(path: Path) -> Any:
+def _binary(path: Path) -> Any:
     from gensim.models import KeyedVectors
     from gensim.models.fasttext import load_facebook_vectors
-    from gensim.utils import open as open_any
 
-    try:
-        with open_any(str(path), "rb") as file:
-            head = file.readline(1000)
-        if len(head) >= 4 and struct.unpack("<i", head[:4])[0] == _FASTTEXT_MAGIC:
-            return load_facebook_vectors(str(path))
-        binary = ".bin" in path.suffixes
-        counted = len(head.split()) == 2
-        return KeyedVectors.load_word2vec_format(str(path), binary=binary, no_header=not counted and not binary)
-    except (ValueError, EOFError, OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} does not read as word vectors ({error}): a line is a word and its numbers, or name a binary .bin."
-        ) from None
+    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+        head = file.read(4)
+    if head == _FASTTEXT_MAGIC:
+        return load_facebook_vectors(str(path))
+    return KeyedVectors.load_word2vec_format(str(path), binary=True)
