@@ -24,32 +24,21 @@ class Patches:
 
 
 class PairTopics:
-    """Finds topics in the pairs that match, each pair one document, a word on the left another than on the right.
+    """Finds topics in the pairs that match, each pair one document, a word on the left another than on the right."""
 
-    A word that stands in more than the share `common` of these pairs tells nothing and is left out of its side; where
-    that would leave none, all stay.
-    """
-
-    def __init__(self, texts: Encoded, pairs: Pairs, *, vocab: int, common: float, passes: int, seed: int) -> None:
+    def __init__(self, texts: Encoded, pairs: Pairs, *, vocab: int, passes: int, seed: int) -> None:
         match = np.ones(len(pairs), bool) if pairs.label is None else pairs.label > 0
         if not match.any():
             raise InputError("There is no pair that matches (label above 0) to find topics in: give some.")
         self.passes, self.seed = passes, seed
         sides = [_bags(texts, numbers[match], vocab) for numbers in (pairs.left, pairs.right)]
-        self.words = [_telling(word, int(match.sum()), common) for _, word in sides]
+        numbered = [np.unique(word, return_inverse=True) for _, word in sides]
+        self.words = [words for words, _ in numbered]  # of either side, in ascending order
         owner = np.concatenate([document for document, _ in sides])
-        # The number of a word in the common vocabulary of both sides: the left side's words come first.
-        shift = (0, len(self.words[0]))
-        number = np.concatenate(
-            [
-                np.where(np.isin(word, kept), np.searchsorted(kept, word) + first, -1)
-                for (_, word), kept, first in zip(sides, self.words, shift, strict=True)
-            ]
-        )
-        order = np.argsort(owner[number >= 0], kind="stable")
-        owner, number = owner[number >= 0][order], number[number >= 0][order]
-        cuts = np.flatnonzero(np.diff(owner)) + 1
-        self.documents = [[(int(word), 1) for word in document] for document in np.split(number, cuts)]
+        word = np.concatenate([numbered[0][1], len(self.words[0]) + numbered[1][1]])
+        order = np.argsort(owner, kind="stable")
+        documents = np.split(word[order], np.flatnonzero(np.diff(owner[order])) + 1)
+        self.documents = [[(number, 1) for number in document.tolist()] for document in documents]
 
     def patches(self, topics: int, words: int) -> Patches:
         """So many topics, each with up to so many words a side."""
@@ -96,13 +85,6 @@ def _bags(texts: Encoded, numbers: NDArray[np.integer], vocab: int) -> tuple[Ind
     known = (word > UNKNOWN) & (word < vocab)
     once = np.unique(document[known] * vocab + word[known])
     return once // vocab, once % vocab
-
-
-def _telling(word: Index, documents: int, common: float) -> Index:
-    """The distinct words that are not in too many documents, in ascending order."""
-    distinct, count = np.unique(word, return_counts=True)
-    telling = distinct[count <= common * documents]
-    return telling if len(telling) else distinct
 
 
 def _likeliest(probability: NDArray[np.floating], words: Index, most: int) -> Index:

@@ -25,11 +25,11 @@ class DeepMatch(PairModel):
     of topics. A patch is a topic's likeliest words on either side; a coarse topic's patch is larger in proportion. A
     coarse topic is linked to the fine ones whose patches lie most within its own, and every fine one to at least one.
 
-    What is certain of the paper is the bilinear patch and the links by topics of several resolutions. Ours are: the
-    measure of overlap, the sizes, words that are common left out by their share of the pairs, and that the logistic of
-    the score is left to the loss.
+    What is certain of the paper is the bilinear patch and the links by topics of several resolutions. The measure of
+    overlap and all sizes are ours, and the logistic of the score is left to the loss.
 
-    Unlike the paper: LDA by variational inference (gensim), not by Gibbs sampling.
+    Unlike the paper: LDA by variational inference (gensim), not by Gibbs sampling. Stop words stay: on WikiQA dev the
+    model learnt little without them.
 
     Settings:
       topics     how many topics each layer has, finest first
@@ -37,7 +37,6 @@ class DeepMatch(PairModel):
       units      units of a topic
       links      fine topics that a coarse one is linked to at least
       committee  size of the layer before the score
-      common     a word in more than this share of the matching pairs belongs to no topic
       passes     how often LDA reads the pairs
       seed       of LDA
     """
@@ -54,18 +53,17 @@ class DeepMatch(PairModel):
         self,
         vocab: int,
         *,
-        topics: str = "40,20,10",
-        patch: int = 50,
+        topics: str = "20,10,5",
+        patch: int = 200,
         units: int = 4,
         links: int = 4,
         committee: int = 20,
-        common: float = 0.05,
         passes: int = 3,
         seed: int = 1,
     ) -> None:
         super().__init__()
         self.vocab, self.counts, self.patch, self.units = vocab, _counts(topics), patch, units
-        self.links, self.common, self.passes, self.seed = links, common, passes, seed
+        self.links, self.passes, self.seed = links, passes, seed
         finest, coarsest = self.counts[0], self.counts[-1]
         for side in ("left", "right"):
             # Which of the words that are in any patch a word is, 0 for none; and those of each patch.
@@ -80,7 +78,7 @@ class DeepMatch(PairModel):
         self.score = nn.Linear(committee, 1)
 
     def prepare(self, texts: Encoded, pairs: Pairs) -> None:
-        found = PairTopics(texts, pairs, vocab=self.vocab, common=self.common, passes=self.passes, seed=self.seed)
+        found = PairTopics(texts, pairs, vocab=self.vocab, passes=self.passes, seed=self.seed)
         patches = [found.patches(count, self.patch * self.counts[0] // count) for count in self.counts]
         for side, words in (("left", patches[0].left), ("right", patches[0].right)):
             distinct = np.unique(words[words > 0])
@@ -131,5 +129,5 @@ class Linked(nn.Module):
 def _counts(topics: str) -> list[int]:
     counts = [int(part) if part.strip().isdecimal() else 0 for part in topics.split(",")]
     if min(counts) < 1 or sorted(set(counts), reverse=True) != counts:
-        raise InputError(f"topics={topics!r} are no falling whole numbers: give such as 40,20,10.")
+        raise InputError(f"topics={topics!r} are no falling whole numbers: give such as 20,10,5.")
     return counts
