@@ -71,9 +71,7 @@ def _compiler() -> str:
     for name in [asked] if asked else ["g++", "clang++", "c++"]:
         if shutil.which(name):
             return name
-    raise BuildError(
-        f"no C++ compiler found ({asked or 'g++, clang++ or c++'}): install one, then run python -m pairlight.kernels.build"
-    )
+    raise BuildError(f"no C++ compiler found ({asked or 'g++, clang++ or c++'}): install one, then build the kernels")
 
 
 def _run(arguments: list[str]) -> None:

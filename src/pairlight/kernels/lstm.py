@@ -79,14 +79,13 @@ def _directions(x: Tensor, lengths: Tensor, ways: list[Direction]) -> Tensor:
 
 def lstm_torch(x: Tensor, lengths: Tensor, ways: list[Direction]) -> Tensor:
     """The twin: one-way passes of PyTorch's own LSTM, on reversed texts for the way back, in buckets of like length."""
-    L, H = x.shape[1], ways[0][0].shape[0] // 4
+    B, L, _ = x.shape
+    if B * L == 0:
+        return x.new_zeros(B, L, len(ways) * (ways[0][0].shape[0] // 4))
     order = lengths.argsort(stable=True)
     buckets = []
-    for rows in order.chunk(_BUCKETS) if len(order) else [order]:
-        n = int(lengths[rows].amax()) if len(rows) else 0
-        if n == 0:
-            buckets.append(x.new_zeros(len(rows), L, H * len(ways)))
-            continue
+    for rows in order.chunk(_BUCKETS):
+        n = max(1, int(lengths[rows].amax()))
         word, length = torch.arange(n, device=x.device), lengths[rows, None]
         inside = (word < length)[..., None]
         words = x[rows, :n].masked_fill(~inside, 0)

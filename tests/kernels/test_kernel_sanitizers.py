@@ -1,0 +1,33 @@
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pairlight.kernels import build
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")]
+
+
+def runtime(name: str) -> str:
+    answer = subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+    return answer.stdout.strip()
+
+
+def test_no_kernel_reads_or_writes_where_it_should_not(tmp_path: Path) -> None:
+    if not Path(runtime("libasan.so")).is_absolute():
+        pytest.skip("g++ has no address sanitizer here")
+    flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+    build.compile_library(tmp_path / "sanitized.so", flags)
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libubsan.so')}",
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves much behind
+    }
+    driver = Path(__file__).with_name("sanitized.py")
+    command = [sys.executable, str(driver), str(tmp_path / "sanitized.so")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "clean on" in done.stdout
