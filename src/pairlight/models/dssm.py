@@ -37,9 +37,7 @@ class DSSM(PairModel):
         super().__init__()
         self.words = Spelt(vocab, hidden)
         self.bias = nn.Parameter(torch.zeros(hidden))
-        self.layers = nn.Sequential(
-            nn.Tanh(), nn.Linear(hidden, hidden), nn.Tanh(), nn.Linear(hidden, code), nn.Tanh()
-        )  # fmt: skip
+        self.layers = nn.Sequential(nn.Tanh(), nn.Linear(hidden, hidden), nn.Tanh(), nn.Linear(hidden, code), nn.Tanh())
         self.score = CosineScore()
 
     def reset(self, scale: float) -> None:

@@ -23,8 +23,8 @@ class Duet(PairModel):
     d_t = tanh(D max of tanh(C [f_t ; f_t+1 ; f_t+2] + c) over `pool` windows of the right text from t on + l)
     s   = head([r_1 ; .. ; r_n]) + head([q * d_1 ; q * d_2 ; ..])
 
-    Each head is tanh(w · tanh(W tanh(V z + u) + v) + o) with weights of its own. Weights start in Glorot's range and are
-    trained by the softmax over one better and J worse texts.
+    Each head is tanh(w · tanh(W tanh(V z + u) + v) + o) with weights of its own. Weights start in Glorot's range
+    and are trained by the softmax over one better and J worse texts.
 
     Unlike the paper: sizes are for short texts (the paper has n = 10, m = 1000, hidden = 300 and pool = 100), and the
     optimiser is Adam, not plain gradient descent. The layers are those of the authors' code, except that their reader
