@@ -71,7 +71,8 @@ def _distance(a: Tensor, b: Tensor) -> float:
 
 
 def _scale(x: Tensor) -> float:
-    return float(x.abs().max()) if x.numel() else 0.0
+    """The largest number, or 0.1: a small result may be what is left of larger terms that cancel."""
+    return max(0.1, float(x.abs().max())) if x.numel() else 0.1
 
 
 def same_bits(a: Sequence[Tensor], b: Sequence[Tensor]) -> bool:
