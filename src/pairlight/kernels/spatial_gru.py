@@ -101,7 +101,7 @@ def spatial_gru_states(
     s, left, right, weights = _checked(s, left_lengths, right_lengths, weights, offset, activation)
     B, _, L, R = s.shape
     inside = _inside(left, right, L, R)
-    scan = _wavefront(_inputs(s, offset, left, right, reverse), inside, weights, activation)
+    scan = _wavefront(_inputs(s, offset, left, right, reverse), inside, weights, activation, gates_too=True)
     reset = weights.gates.shape[0] == 7 * weights.candidate.shape[0]
     grids = []
     for x in scan[: 3 if reset else 2]:
@@ -180,8 +180,10 @@ def _reversed(x: Tensor, left: Tensor, right: Tensor) -> Tensor:
     return x[torch.arange(B, device=x.device)[:, None, None], i[:, :, None], j[:, None, :]]
 
 
-def _wavefront(s: Tensor, inside: Tensor, weights: GruWeights, activation: str) -> tuple[Tensor, Tensor, Tensor]:
-    """s[B,L,R,C] -> h[L,R,B,D], z[L,R,B,4D] and r[L,R,B,3D]; r is empty without reset gates."""
+def _wavefront(
+    s: Tensor, inside: Tensor, weights: GruWeights, activation: str, gates_too: bool = False
+) -> tuple[Tensor, ...]:
+    """s[B,L,R,C] -> h[L,R,B,D]; and if asked z[L,R,B,4D] and r[L,R,B,3D], which is empty without reset gates."""
     B, L, R, _ = s.shape
     D = weights.candidate.shape[0]
     reset = weights.gates.shape[0] - 4 * D
@@ -209,11 +211,12 @@ def _wavefront(s: Tensor, inside: Tensor, weights: GruWeights, activation: str) 
         h = (z * torch.cat([around, candidate], -1).view(-1, B, 4, D)).sum(-2).masked_fill(blank, 0)
         before2, before = before, F.pad(h, (0, 0, 0, 0, low + 1, L - high))
         states.append(h)
-        updates.append(z.flatten(-2))
-        resets.append(r)
+        if gates_too:
+            updates.append(z.flatten(-2))
+            resets.append(r)
     back = order.argsort()
-    h, z, r = (torch.cat(x)[back].view(L, R, B, -1) for x in (states, updates, resets))
-    return h, z, r
+    kept = (states, updates, resets) if gates_too else (states,)
+    return tuple(torch.cat(x)[back].unflatten(0, (L, R)) for x in kept)
 
 
 class _How(NamedTuple):
