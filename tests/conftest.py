@@ -6,6 +6,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import torch
+
 from toy_pairs import overlap
 
 torch.set_num_threads(1)

@@ -5,7 +5,7 @@ from pairlight.data.statistics import document_frequency
 from pairlight.text.tokenizer import Encoded
 
 TEXTS = [[5, 6, 7], [8], [9, 5], [5, 5, 5, 40]]
-ENCODED = Encoded(np.array(sum(TEXTS, []), np.int32), np.cumsum([0, *map(len, TEXTS)]), 0)
+ENCODED = Encoded(np.concatenate(TEXTS).astype(np.int32), np.cumsum([0, *map(len, TEXTS)]), 0)
 
 
 def test_texts_are_cut_out_in_the_order_asked_for():

@@ -13,6 +13,7 @@ import typer
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
 from pairlight.errors import InputError
+from pairlight.files import write_text
 from pairlight.progress import Show
 from pairlight.tasks.catalogue import SETS, load
 
@@ -93,6 +94,10 @@ def warnings_as_lines(show: Show) -> None:
 
 def print_json(value: Any) -> None:
     print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def metrics_line(metrics: dict[str, float]) -> str:

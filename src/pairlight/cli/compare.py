@@ -1,0 +1,101 @@
+"""`pairlight compare`: models side by side on the same data."""
+
+import os
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pairlight.cli import common
+from pairlight.cli.train import with_options
+from pairlight.data.splits import split
+from pairlight.errors import InputError
+from pairlight.files import write_text
+from pairlight.progress import showing
+from pairlight.tasks.catalogue import SETS
+from pairlight.tasks.recipes import PAPERS, recipe
+from pairlight.training.options import Options
+
+
+@with_options
+def compare(
+    data: Annotated[str, typer.Argument(help="A file of pairs or a named set.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the leaderboard and its cells.")],
+    models: Annotated[str, typer.Option("--models", help="Names with commas between them, or all.")] = "all",
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many seeds each model is trained with.")] = 3,
+    dev: Annotated[str | None, typer.Option("--dev", help="Pairs that choose the best epoch.")] = None,
+    test: Annotated[str | None, typer.Option("--test", help="Pairs that models are measured on.")] = None,
+    left: common.Left = "left",
+    right: common.Right = "right",
+    label: common.Label = "label",
+    left_id: common.LeftId = "left_id",
+    right_id: common.RightId = "right_id",
+    skip_bad_rows: common.SkipBadRows = False,
+    folder: common.Folder = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Models trained at the same time, one core each.")] = (
+        os.cpu_count() or 1
+    ),
+    as_json: common.Json = False,
+    **options: Any,
+) -> None:
+    """Train models on the same data and rank them; what is done stays done when it is stopped and run again."""
+    given = {name: value for name, value in options.items() if value is not None}
+    Options.of({}, given)
+    from pairlight.compare import Cell, as_html, as_markdown, leaderboard
+    from pairlight.compare import compare as run
+    from pairlight.evaluation.evaluate import kind_of
+    from pairlight.models import MODELS, checked
+
+    names = list(MODELS) if models == "all" else [name.strip() for name in models.split(",")]
+    first = given.pop("seed", 1)
+    cells = []
+    for name in names:
+        how = recipe(data, name)
+        settings = checked(name, how.settings)
+        cells += [Cell(name, seed, settings, how.options | given) for seed in range(first, first + seeds)]
+    columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
+    started, fresh = time.perf_counter(), 0
+    with showing() as show:
+        if data in SETS:
+            parts = common.named(data, folder, 0, show)
+        else:
+            parts = _parts(columns.read(data, show), dev and columns.read(dev, show), test and columns.read(test, show))
+        metric = given.get("metric", "MAP" if kind_of(parts["test"]) == "ranking" else "accuracy")
+        show.say(f"{len(names)} models x {seeds} seeds, {jobs} at a time; finished cells are kept in {out / 'cells'}.")
+
+        def done(cell: Cell, result: dict[str, Any], share: float) -> None:
+            nonlocal fresh
+            fresh += 1
+            show.say(
+                f"{cell.model} seed {cell.seed}: dev {metric} {result['dev'][metric]:.4f}, {result['seconds']:.0f} s"
+            )
+            show.share("Comparing", share, f"{fresh} of {len(cells)} cells")
+
+        results = run(parts, cells, out / "cells", jobs=jobs, done=done)
+    rows = leaderboard(results, metric, PAPERS.get(data, {}))
+    caption = (
+        f"{data}: test {metric}, mean ± spread of {seeds} seeds, best epoch chosen on dev. "
+        f"Made by `{common.command_line()}`."
+    )
+    write_text(out / "leaderboard.md", as_markdown(rows, metric, caption))
+    write_text(out / "leaderboard.html", as_html(rows, metric, caption))
+    common.write_json(
+        out / "leaderboard.json", {"data": data, "metric": metric, "command": common.command_line(), "rows": rows}
+    )
+    if as_json:
+        common.print_json(rows)
+        return
+    print(as_markdown(rows, metric, caption))
+    print(f"Written to {out}/leaderboard.md, .html and .json in {time.perf_counter() - started:.0f} s.")
+
+
+def _parts(train: Any, dev: Any, test: Any) -> dict[str, Any]:
+    """Train, dev and test; what was not given is split off, whole lists at a time."""
+    if test is None:
+        if dev is not None:
+            raise InputError("compare needs --test beside --dev: give both, or neither for a split of 8:1:1.")
+        return dict(zip(("train", "dev", "test"), split(train), strict=True))
+    if dev is None:
+        train, dev = split(train, (0.9, 0.1))
+    return {"train": train, "dev": dev, "test": test}

@@ -1,0 +1,190 @@
+"""Models side by side on the same data: every model and seed is a cell, run once, and all make a leaderboard."""
+
+import hashlib
+import html
+import json
+import multiprocessing
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pairlight.data.pairs import Pairs
+from pairlight.files import write_text
+
+Parts = dict[str, Pairs]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training: a model, how it is set and trained, and the seed."""
+
+    model: str
+    seed: int
+    settings: dict[str, Any]
+    options: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """A file name of its own for every way to train it."""
+        mark = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
+        return f"{self.model}-{self.seed}-{mark}"
+
+
+def compare(
+    parts: Parts,
+    cells: Iterable[Cell],
+    folder: Path,
+    *,
+    jobs: int,
+    done: Callable[[Cell, dict[str, Any], float], None],
+) -> list[dict[str, Any]]:
+    """Run the cells that `folder` does not hold yet, `jobs` at a time, and give the results of all."""
+    cells = list(cells)
+    found: dict[str, dict[str, Any]] = {}
+    for cell in cells:
+        file = folder / f"{cell.name}.json"
+        if file.exists():
+            found[cell.name] = json.loads(file.read_text(encoding="utf-8"))
+            done(cell, found[cell.name], len(found) / len(cells))
+    missing = [cell for cell in cells if cell.name not in found]
+    if missing:
+        # New processes, one thread each: a forked copy of a threaded PyTorch may hang.
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(parts,))
+        try:
+            running = {pool.submit(_run, cell): cell for cell in missing}
+            for future in as_completed(running):
+                cell = running[future]
+                found[cell.name] = future.result()
+                write_text(folder / f"{cell.name}.json", json.dumps(found[cell.name], indent=1) + "\n")
+                done(cell, found[cell.name], len(found) / len(cells))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+        pool.shutdown()
+    return [found[cell.name] for cell in cells]
+
+
+_parts: Parts = {}
+
+
+def _begin(parts: Parts) -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    _parts.update(parts)
+
+
+def _run(cell: Cell) -> dict[str, Any]:
+    """Train one cell, chosen on dev and measured once on test."""
+    warnings.simplefilter("ignore")
+    from pairlight.matcher import Matcher
+
+    started = time.perf_counter()
+    matcher = Matcher(cell.model, **cell.settings)
+    matcher.fit(_parts["train"], _parts["dev"], seed=cell.seed, progress=False, **cell.options)
+    assert matcher.model is not None
+    return {
+        "model": cell.model,
+        "seed": cell.seed,
+        "settings": cell.settings,
+        "options": cell.options,
+        "dev": matcher.evaluate(_parts["dev"]).metrics,
+        "test": matcher.evaluate(_parts["test"]).metrics,
+        "epochs": len(matcher.history.epochs),
+        "train_seconds": round(sum(epoch["seconds"] for epoch in matcher.history.epochs), 1),
+        "seconds": round(time.perf_counter() - started, 1),
+        "parameters": sum(p.numel() for p in matcher.model.parameters() if p.requires_grad),
+    }
+
+
+def leaderboard(results: list[dict[str, Any]], metric: str, papers: dict[str, float]) -> list[dict[str, Any]]:
+    """A row for each model: mean and spread over seeds, best first."""
+    rows = []
+    for model in dict.fromkeys(result["model"] for result in results):
+        runs = [result for result in results if result["model"] == model]
+        test = {name: [run["test"][name] for run in runs] for name in runs[0]["test"]}
+        rows.append(
+            {
+                "model": model,
+                "seeds": len(runs),
+                "test": {name: statistics.mean(values) for name, values in test.items()},
+                "spread": {name: statistics.pstdev(values) for name, values in test.items()},
+                "dev": statistics.mean(run["dev"][metric] for run in runs),
+                "paper": papers.get(model),
+                "train_seconds": statistics.mean(run["train_seconds"] for run in runs),
+                "parameters": runs[0]["parameters"],
+                "settings": runs[0]["settings"],
+                "options": runs[0]["options"],
+            }
+        )
+    return sorted(rows, key=lambda row: -row["test"][metric])
+
+
+def as_markdown(rows: list[dict[str, Any]], metric: str, caption: str) -> str:
+    """The leaderboard as a Markdown table."""
+    lines = [caption, "", "| " + " | ".join(_headings(rows, metric)) + " |"]
+    lines.append("|---|" + "---:|" * (len(_headings(rows, metric)) - 1))
+    lines += ["| " + " | ".join(_fields(row, metric)) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def as_html(rows: list[dict[str, Any]], metric: str, caption: str) -> str:
+    """The leaderboard as one page without any outside file; a bar behind each figure shows its size."""
+    best = max(row["test"][metric] for row in rows)
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in _headings(rows, metric))
+    body = ""
+    for row in rows:
+        share = 100 * row["test"][metric] / best
+        fields = [html.escape(field) for field in _fields(row, metric)]
+        how = html.escape(json.dumps({"settings": row["settings"], "options": row["options"]}, ensure_ascii=False))
+        cells = f'<th scope="row" title="{how}">{fields[0]}</th>'
+        cells += f'<td style="--share:{share:.1f}%" class="bar">{fields[1]}</td>'
+        body += f"<tr>{cells}{''.join(f'<td>{field}</td>' for field in fields[2:])}</tr>\n"
+    return _PAGE.format(caption=html.escape(caption), head=head, body=body)
+
+
+def _headings(rows: list[dict[str, Any]], metric: str) -> list[str]:
+    others = [name for name in rows[0]["test"] if name != metric]
+    return ["model", metric, *others, f"dev {metric}", f"paper's {metric}", "training s", "trained parameters"]
+
+
+def _fields(row: dict[str, Any], metric: str) -> list[str]:
+    test, spread = row["test"], row["spread"]
+    others = [f"{test[name]:.3f}" for name in test if name != metric]
+    paper = "" if row["paper"] is None else f"{row['paper']:.3f}"
+    figure = f"{test[metric]:.3f} ± {spread[metric]:.3f}"
+    return [
+        row["model"],
+        figure,
+        *others,
+        f"{row['dev']:.3f}",
+        paper,
+        f"{row['train_seconds']:.0f}",
+        f"{row['parameters']:,}",
+    ]
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>pairlight leaderboard</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>
+:root {{ color-scheme: light dark; --ink: #1b2430; --paper: #fff; --line: #d9dee5; --bar: #cfe3f5; }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e9ee; --paper: #12161c; --line: #2c3440; --bar: #1f4565; }} }}
+body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }}
+body {{ margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }}
+.wide {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }}
+th, td {{ padding: .35rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }}
+th:first-child {{ text-align: left; }}
+.bar {{ background: linear-gradient(to right, var(--bar) var(--share), transparent var(--share)); }}
+</style></head><body><h1>Leaderboard</h1><p>{caption}</p><div class="wide"><table>
+<thead><tr>{head}</tr></thead><tbody>
+{body}</tbody></table></div></body></html>
+"""

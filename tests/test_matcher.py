@@ -1,0 +1,238 @@
+"""The one object a user meets, with every model in it."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+from models.toy import CASES
+from pairlight import InputError, Matcher, Pairs
+from pairlight.models import MODELS
+from toy_pairs import overlap
+
+SMALL = {case.name: case.settings for case in reversed(CASES)}
+QUICK = {"vectors": "none", "progress": False, "epochs": 1}
+HELD = overlap(6, seed=3)
+
+
+@pytest.fixture(scope="module")
+def trained(pairs):
+    return Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, **QUICK)
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def each(request, pairs):
+    """Every model, barely trained."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Matcher(request.param, **SMALL[request.param]).fit(pairs, HELD, **QUICK)
+
+
+def test_a_saved_model_scores_exactly_as_before(each, tmp_path):
+    each.save(tmp_path / "model")
+    loaded = Matcher.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(HELD), each.predict(HELD))
+    assert loaded.evaluate(HELD) == each.evaluate(HELD)
+    assert loaded.model.settings == each.model.settings
+    assert sorted(p.name for p in (tmp_path / "model").iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ]
+
+
+def test_the_score_of_a_pair_is_the_same_alone_and_in_any_company(each):
+    rows = [(HELD.texts[i], HELD.texts[j]) for i, j in zip(HELD.left, HELD.right, strict=True)]
+    together = each.predict(rows)
+    np.testing.assert_allclose([each.predict([row])[0] for row in rows], together, atol=1e-6)
+    np.testing.assert_allclose(each.predict(rows[::-1])[::-1], together, atol=1e-6)
+
+
+def test_emoji_chinese_and_unseen_words_train_and_score(each):
+    texts = Pairs.of(
+        ["你好世界", "👍👍", "ok then"] * 2, ["世界", "👍", "then ok", "再见", "👎", "no"], [1, 1, 1, 0, 0, 0]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        matcher = Matcher(each.name, **SMALL[each.name]).fit(texts, texts, **QUICK)
+    assert np.isfinite(matcher.predict([("你", "🎉"), ("👍", "unseen words here"), ("…", "\u200b")])).all()
+
+
+LEARNERS = [name for name in MODELS if name not in ("random", "bm25")]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_toy_task_is_learnt(name, pairs):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        matcher = Matcher(name, **SMALL[name]).fit(
+            pairs, pairs, epochs=60, patience=0, optimizer="adam", lr=0.02, loss="softmax", smoothing=5.0,
+            vectors="none", freeze=False, scale=0.3, progress=False,
+        )  # fmt: skip
+    assert matcher.history.epochs[-1]["loss"] < 0.8 * matcher.history.epochs[0]["loss"]
+    assert matcher.evaluate(pairs).metrics["MAP"] > 0.75
+
+
+def test_bm25_ranks_the_toy_task_and_random_does_not(pairs):
+    assert Matcher("bm25").fit(pairs, HELD, progress=False).evaluate(HELD).metrics["P@1"] == 1.0
+    assert Matcher("random").fit(pairs, HELD, progress=False).evaluate(pairs).metrics["P@1"] < 0.6
+
+
+def test_bm25_equals_the_package_bm25s(pairs):
+    import bm25s
+
+    documents = [pairs.texts[i] for i in np.unique(pairs.right)]
+    index = bm25s.BM25(method="lucene", k1=1.2, b=0.75, dtype="float64")
+    index.index([text.split() for text in documents], show_progress=False)
+    matcher = Matcher("bm25").fit(pairs, HELD, progress=False)
+    query = "bama bama dama fama gelo kiri"
+    np.testing.assert_allclose(
+        matcher.predict([(query, text) for text in documents]), index.get_scores(query.split()), rtol=1e-5
+    )
+
+
+def test_ranking_gives_the_best_first_in_the_shape_of_sentence_transformers(trained):
+    documents = [HELD.texts[i] for i in HELD.right[:4]]
+    ranked = trained.rank(HELD.texts[HELD.left[0]], documents, top_k=3, return_documents=True)
+    assert [set(each) for each in ranked] == [{"corpus_id", "score", "text"}] * 3
+    assert ranked == sorted(ranked, key=lambda each: -each["score"])
+    assert all(each["text"] == documents[each["corpus_id"]] for each in ranked)
+    assert "text" not in trained.rank("a", documents)[0]
+    assert trained.rank("a", []) == []
+
+
+def test_probabilities_rise_with_scores_and_agree_with_the_threshold(trained):
+    scores, chances = trained.predict(HELD), trained.predict(HELD, as_probability=True)
+    assert ((chances >= 0) & (chances <= 1)).all()
+    assert (np.diff(chances[np.argsort(scores)]) >= 0).all()
+    assert trained.calibration is not None
+
+
+def test_labelled_pairs_are_measured_at_the_threshold_chosen_on_dev(pairs):
+    table = Pairs.of([f"{pairs.texts[i]} {n}" for n, i in enumerate(pairs.left)],
+                     [pairs.texts[j] for j in pairs.right], pairs.label)  # fmt: skip
+    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(table, table, **QUICK)
+    assert matcher.options.loss == "cross-entropy"
+    assert matcher.options.metric == "accuracy"
+    result = matcher.evaluate(table)
+    assert list(result.metrics) == ["accuracy", "F1", "ROC-AUC", "AP"]
+    assert result.metrics["accuracy"] == pytest.approx(matcher.history.best)
+
+
+def test_a_tenth_of_the_lists_serves_as_dev_where_none_is_given(pairs):
+    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, **QUICK)
+    assert matcher.facts["dev"]["lists"] == 4
+    assert matcher.facts["train"]["lists"] == 36
+
+
+def test_training_can_start_from_a_saved_model_whose_words_are_kept(trained, tmp_path):
+    trained.save(tmp_path)
+    new = Pairs.of(["zebra bama", "zebra bama"], ["zebra", "quagga"], [1, 0])
+    matcher = Matcher("mv-lstm").fit(new, new, init=tmp_path, **(QUICK | {"epochs": 0}))
+    old, now = trained.tokenizer, matcher.tokenizer
+    assert now.pieces[: old.vocab] == old.pieces
+    assert set(now.pieces[old.vocab :]) == {"zebra", "quagga"}
+    table = "words.embed.table.weight"
+    assert torch.equal(matcher.model.state_dict()[table][: old.vocab], trained.model.state_dict()[table])
+    assert matcher.model.settings == trained.model.settings
+    np.testing.assert_allclose(matcher.predict(HELD), trained.predict(HELD), atol=1e-6)
+    with pytest.raises(InputError, match="is a mv-lstm, not a lstm-rnn"):
+        Matcher("lstm-rnn").fit(new, new, init=tmp_path, **QUICK)
+
+
+def test_long_texts_are_cut_with_a_warning_that_counts_them(trained):
+    with pytest.warns(UserWarning, match="1 of 2 texts are longer than 50 words"):
+        scores = trained.predict([("bama " * 100_000, "bama dama")])
+    assert np.isfinite(scores).all()
+
+
+def test_mined_negatives_make_lists_out_of_right_pairs_alone(pairs):
+    right = pairs.take(np.flatnonzero(pairs.label > 0))
+    for how in ("random", "bm25"):
+        matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, HELD, negatives=how, wrong=2, **QUICK)
+        assert matcher.facts["train"]["pairs"] == 3 * len(right)
+
+
+def test_vectors_set_the_size_of_words(pairs, tmp_path):
+    (tmp_path / "v.txt").write_text("bama 1 2 3\nzulu 4 5 6\n")
+    settings = {name: value for name, value in SMALL["mv-lstm"].items() if name != "dim"}
+    matcher = Matcher("mv-lstm", **settings).fit(pairs, HELD, **(QUICK | {"vectors": str(tmp_path / "v.txt")}))
+    assert matcher.model.settings["dim"] == 3
+    assert "zulu" in matcher.tokenizer.places
+    with pytest.raises(InputError, match="dim=6 but the vectors"):
+        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, **(QUICK | {"vectors": str(tmp_path / "v.txt")}))
+
+
+def test_an_untrained_matcher_says_so():
+    with pytest.raises(InputError, match="not trained yet"):
+        Matcher("mv-lstm").predict([("a", "b")])
+
+
+def test_an_uncalibrated_matcher_gives_no_probability(trained, tmp_path):
+    trained.save(tmp_path)
+    loaded = Matcher.load(tmp_path)
+    loaded.calibration = None
+    with pytest.raises(InputError, match="not calibrated"):
+        loaded.predict(HELD, as_probability=True)
+    assert loaded.calibrate(HELD).calibration == trained.calibration
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "said"),
+    [
+        ("mvlstm", {}, "Did you mean 'mv-lstm'"),
+        ("mv-lstm", {"kk": 3}, "no setting 'kk'.*hidden=50"),
+        ("mv-lstm", {"k": 0}, "k=0 is too small"),
+        ("mv-lstm", {"k": "many"}, "k='many' is no whole number"),
+        ("mv-lstm", {"k": 2.5}, "k=2.5 is no whole number"),
+        ("mv-lstm", {"dropout": 1.0}, "at least 0 and below 1"),
+        ("mv-lstm", {"rescale": "maybe"}, "no true or false"),
+    ],
+)
+def test_an_unknown_model_or_impossible_setting_is_told(model, settings, said):
+    with pytest.raises(InputError, match=said):
+        Matcher(model, **settings)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+@pytest.mark.parametrize("harm", ["missing", "short", "empty", "changed"])
+def test_a_damaged_folder_is_told(trained, tmp_path, name, harm):
+    trained.save(tmp_path)
+    content = (tmp_path / name).read_bytes()
+    if harm == "missing":
+        (tmp_path / name).unlink()
+    else:
+        changed = {"short": content[: len(content) // 2], "empty": b"", "changed": content[:-9] + b"x" * 9}[harm]
+        (tmp_path / name).write_bytes(changed)
+    with pytest.raises(InputError, match=name):
+        Matcher.load(tmp_path)
+
+
+def test_a_newer_format_is_told(trained, tmp_path):
+    trained.save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"format": 99}))
+    with pytest.raises(InputError, match=r"format 99.*install a newer"):
+        Matcher.load(tmp_path)
+
+
+def test_the_card_tells_data_settings_results_and_command(trained, tmp_path):
+    trained.save(tmp_path, results={"test": {"MAP": 0.5}}, command="pairlight train x")
+    card = (tmp_path / "README.md").read_text()
+    for said in (
+        "# mv-lstm",
+        "Wan et al.",
+        "| train | 160 | 40 |",
+        "| k | ",
+        "| test | MAP | 0.5000 |",
+        "pairlight train x",
+    ):
+        assert said in card
+
+
+def test_a_device_that_is_not_here_is_told(pairs):
+    with pytest.raises(InputError, match="device='warp' can't be used here"):
+        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, device="warp", **QUICK)

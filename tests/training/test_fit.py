@@ -1,0 +1,166 @@
+"""Training stops, resumes and repeats to the bit."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pairlight.errors import InputError
+from pairlight.matcher import Matcher
+from toy_pairs import overlap
+
+SETTINGS = {"interaction": "tensor", "hidden": 6, "channels": 2, "dropout": 0.2}
+OPTIONS = {"epochs": 4, "patience": 0, "vectors": "none", "lr": 0.1, "batch": 16, "progress": False}
+DEV = overlap(10, seed=5)
+
+
+def trained(pairs, **changes) -> Matcher:
+    return Matcher("mv-lstm", **SETTINGS, dim=8).fit(pairs, DEV, **(OPTIONS | changes))
+
+
+def weights(matcher: Matcher) -> dict[str, torch.Tensor]:
+    return matcher.model.state_dict()
+
+
+def same(one: Matcher, two: Matcher) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(weights(one).values(), weights(two).values(), strict=True))
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw"])
+def test_the_seed_fixes_every_weight(pairs, optimizer):
+    one = trained(pairs, optimizer=optimizer, epochs=2)
+    assert same(one, trained(pairs, optimizer=optimizer, epochs=2))
+    assert not same(one, trained(pairs, optimizer=optimizer, epochs=2, seed=2))
+
+
+def test_skip_gram_vectors_are_fixed_by_the_seed_too(pairs):
+    assert same(trained(pairs, epochs=1, vectors="skip-gram"), trained(pairs, epochs=1, vectors="skip-gram"))
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+def test_a_resumed_run_ends_as_if_never_stopped(pairs, tmp_path, optimizer):
+    whole = trained(pairs, optimizer=optimizer)
+    trained(pairs, optimizer=optimizer, epochs=2, folder=tmp_path)
+    rest = trained(pairs, optimizer=optimizer, folder=tmp_path, resume=True)
+    assert same(whole, rest)
+    assert [e["loss"] for e in rest.history.epochs] == [e["loss"] for e in whole.history.epochs]
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from toy_pairs import overlap
+from training.test_fit import trained
+trained(overlap(40, seed=0), epochs=500, folder=Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_process_resumes_as_if_never_stopped(pairs, tmp_path, how):
+    tests = str(Path(__file__).parent.parent)
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), tests])
+    log = tmp_path / "log.jsonl"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and (not log.exists() or len(log.read_text().splitlines()) < 2):
+        time.sleep(0.01)
+    os.kill(process.pid, how)
+    process.wait()
+    done = len(log.read_text().splitlines())
+    assert done >= 2
+    rest = trained(pairs, epochs=done + 3, folder=tmp_path, resume=True)
+    assert len(rest.history.epochs) == done + 3
+    assert same(trained(pairs, epochs=done + 3), rest)
+
+
+def test_resuming_with_other_options_or_data_is_refused(pairs, tmp_path):
+    trained(pairs, epochs=1, folder=tmp_path)
+    with pytest.raises(InputError, match=r"Can't resume with lr=0.2: the run at .* has 0.1"):
+        trained(pairs, lr=0.2, folder=tmp_path, resume=True)
+    with pytest.raises(InputError, match="Can't resume with train="):
+        trained(overlap(30, seed=9), folder=tmp_path, resume=True)
+
+
+def test_resuming_from_nothing_or_from_a_broken_file_is_told(pairs, tmp_path):
+    with pytest.raises(InputError, match="nothing to resume"):
+        trained(pairs, folder=tmp_path, resume=True)
+    trained(pairs, epochs=1, folder=tmp_path)
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:100])
+    with pytest.raises(InputError, match="can't be resumed from"):
+        trained(pairs, folder=tmp_path, resume=True)
+
+
+def test_the_log_has_a_line_for_each_epoch(pairs, tmp_path):
+    matcher = trained(pairs, folder=tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert lines == matcher.history.epochs
+    assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
+
+
+def test_the_best_epoch_on_dev_is_kept(pairs):
+    matcher = trained(pairs, epochs=6, lr=0.5)
+    metrics = [e["metric"] for e in matcher.history.epochs]
+    assert matcher.history.best == max(metrics)
+    assert matcher.evaluate(DEV).metrics["MAP"] == pytest.approx(max(metrics))
+
+
+def test_training_ends_early_without_a_better_dev_metric(pairs):
+    matcher = trained(pairs, epochs=60, patience=2, lr=0.3)
+    assert len(matcher.history.epochs) == matcher.history.best_epoch + 2 < 60
+
+
+def test_ctrl_c_leaves_the_best_epoch_so_far(pairs, monkeypatch):
+    from pairlight.training import fit as module
+
+    calls = []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    real = module._epoch
+    monkeypatch.setattr(module, "_epoch", interrupted)
+    matcher = trained(pairs)
+    assert matcher.history.interrupted
+    assert len(matcher.history.epochs) == 2
+    monkeypatch.undo()
+    assert same(matcher, trained(pairs, epochs=2))
+
+
+def test_frozen_vectors_do_not_move_and_trained_ones_do(pairs):
+    start = trained(pairs, epochs=0)
+    frozen, free = trained(pairs, freeze=True), trained(pairs)
+    table = "words.embed.table.weight"
+    assert torch.equal(weights(frozen)[table], weights(start)[table])
+    assert not torch.equal(weights(free)[table], weights(start)[table])
+    assert (weights(free)[table][0] == 0).all()
+
+
+def test_a_loss_that_is_not_a_number_is_told(pairs):
+    with pytest.raises(InputError, match="lower lr="):
+        trained(pairs, lr=1e30, optimizer="adamw", weight_decay=1e30)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "softmax", "cross-entropy", "squared"])
+def test_every_loss_trains(pairs, loss):
+    losses = [e["loss"] for e in trained(pairs, loss=loss, epochs=6).history.epochs]
+    assert np.isfinite(losses).all()
+    assert losses[-1] < losses[0]
+
+
+def test_clipping_and_weight_decay_change_the_weights(pairs):
+    plain = trained(pairs, epochs=1)
+    assert not same(plain, trained(pairs, epochs=1, clip=0.01, optimizer="adagrad"))
+    assert not same(plain, trained(pairs, epochs=1, weight_decay=0.1))
