@@ -23,21 +23,22 @@ class Show:
         if self.bar is not None:
             self.bar.console.print(line, highlight=False, markup=False)
 
-    def share(self, what: str, done: float, details: str = "") -> None:
+    def share(self, what: str, done: float, details: str = "", step: str = "") -> None:
         """How far along a piece of work is, from 0 to 1."""
         if self.bar is None:
             return
         if what not in self.tasks:
             self.tasks[what] = self.bar.add_task(what, total=1.0, details="")
-        self.bar.update(self.tasks[what], completed=done, details=details)
+        self.bar.update(self.tasks[what], completed=done, details=details, description=f"{what} {step}".rstrip())
 
     def moment(self, moment: "Moment") -> None:
         """Where training is."""
-        details = [f"epoch {moment.epoch}/{moment.epochs}", f"loss {moment.loss:.4f}"]
+        details = [f"loss {moment.loss:.3f}"]
         if moment.metric is not None:
-            details.append(f"dev {moment.metric:.4f} (best {moment.best:.4f})")
+            details.append(f"dev {moment.metric:.3f} best {moment.best:.3f}")
         details.append(f"{moment.pairs_per_second:,.0f} pairs/s")
-        self.share("Training", (moment.epoch - 1 + moment.done) / moment.epochs, "  ".join(details))
+        done = (moment.epoch - 1 + moment.done) / moment.epochs
+        self.share("Training", done, " ".join(details), f"{moment.epoch}/{moment.epochs}")
 
 
 @contextmanager
@@ -48,10 +49,9 @@ def showing(on: bool = True) -> Iterator[Show]:
         return
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
+        BarColumn(bar_width=8),
         TextColumn("{task.percentage:>3.0f}%"),
         TextColumn("{task.fields[details]}"),
-        TextColumn("left"),
         TimeRemainingColumn(compact=True),
     )
     with Progress(*columns, console=Console(stderr=True)) as bar:

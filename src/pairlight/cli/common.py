@@ -85,9 +85,12 @@ def use_threads(threads: int | None) -> None:
 
 def warnings_as_lines(show: Show) -> None:
     """Warnings reach the user as plain lines, each once."""
+    said: set[str] = set()
 
     def line(message: Warning | str, *_: Any, **__: Any) -> None:
-        show.say(f"Note: {message}")
+        if str(message) not in said:
+            said.add(str(message))
+            show.say(f"Note: {message}")
 
     warnings.showwarning = line
 

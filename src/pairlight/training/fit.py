@@ -149,7 +149,7 @@ def _loss(
 def _optimizer(model: PairModel, options: Options) -> torch.optim.Optimizer:
     parameters = [p for p in model.parameters() if p.requires_grad]
     if options.optimizer == "adagrad":
-        return torch.optim.Adagrad(parameters, options.lr, weight_decay=options.weight_decay)
+        return torch.optim.Adagrad(parameters, options.lr, eps=options.epsilon, weight_decay=options.weight_decay)
     kind = torch.optim.Adam if options.optimizer == "adam" else torch.optim.AdamW
     return kind(parameters, options.lr, weight_decay=options.weight_decay)
 

@@ -1,0 +1,280 @@
+"""The command line as a user meets it: results on standard output, one clear line and an exit code when it can't."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pairlight import cli
+from pairlight.data.pairs import Pairs
+from toy_pairs import overlap
+
+SMALL = ["--set", "hidden=4", "--set", "k=3", "--set", "dim=6", "--vectors", "none", "--epochs", "1"]
+
+
+def write_tsv(path, pairs: Pairs, header="left\tright\tlabel"):
+    rows = zip(pairs.left, pairs.right, pairs.label, strict=True)
+    lines = [f"{pairs.texts[i]}\t{pairs.texts[j]}\t{label:g}" for i, j, label in rows]
+    path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run `pairlight ...` in this process; give the exit code, standard output and standard error."""
+
+    def command(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["pairlight", *map(str, arguments)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write_tsv(tmp_path_factory.mktemp("data") / "pairs.tsv", overlap(20, seed=0))
+
+
+@pytest.fixture(scope="module")
+def model(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("models") / "model"
+    done = subprocess.run(
+        [sys.executable, "-m", "pairlight", "train", data, "--out", str(out), *SMALL], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return str(out)
+
+
+def test_training_prints_dev_metrics_and_leaves_a_model_with_its_log(run, data, tmp_path):
+    out = tmp_path / "m"
+    code, said, _ = run("train", data, "--out", out, "--test", data, *SMALL)
+    assert code == 0
+    assert "dev   P@1" in said
+    assert "test  P@1" in said
+    assert sorted(p.name for p in out.iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "training",
+    ]
+    assert [p.name for p in (out / "training").iterdir()] == ["log.jsonl"]
+    assert f"pairlight train {data}" in (out / "README.md").read_text()
+
+
+def test_results_come_as_json_too(run, data, model, tmp_path):
+    code, out, _ = run("train", data, "--out", tmp_path / "m", "--json", *SMALL)
+    assert code == 0
+    assert set(json.loads(out)["dev"]["metrics"]) >= {"MAP", "P@1"}
+    assert json.loads(run("evaluate", model, data, "--json")[1])["kind"] == "ranking"
+    assert len(json.loads(run("models", "--json")[1])) > 4
+    assert json.loads(run("models", "mv-lstm", "--json")[1])["settings"][0]["name"] == "hidden"
+    assert json.loads(run("data", "list", "--json")[1])[0]["name"] == "wikiqa"
+
+
+def test_a_model_is_told_by_name_with_its_equations_and_settings(run):
+    code, out, _ = run("models", "mv-lstm")
+    assert code == 0
+    assert "s_ij = interaction of p_i and p_j" in out
+    assert "--set k=5" in out
+    assert "how many of the strongest interactions" in out
+
+
+def test_evaluation_reads_and_writes_trec_files(run, data, model, tmp_path):
+    files = ["--write-run", tmp_path / "run", "--write-qrels", tmp_path / "qrels"]
+    code, out, _ = run("evaluate", model, data, *files)
+    assert code == 0
+    again = run("evaluate", "--run", tmp_path / "run", "--qrels", tmp_path / "qrels")
+    assert again[0] == 0
+    assert again[1] == out
+
+
+@pytest.mark.parametrize("form", ["tsv", "csv", "jsonl"])
+def test_scores_are_written_in_the_order_of_the_pairs(run, model, tmp_path, form):
+    pairs = tmp_path / "p.jsonl"
+    texts = [("bama delo", 'say "hi", bama'), ("你好", "👍 ok"), ("x", "y\tz")]
+    pairs.write_text("".join(json.dumps({"left": a, "right": b}) + "\n" for a, b in texts), encoding="utf-8")
+    code, _, _ = run("score", model, pairs, "--out", tmp_path / f"s.{form}", "--probability")
+    assert code == 0
+    written = (tmp_path / f"s.{form}").read_text(encoding="utf-8").splitlines()
+    assert len(written) == 3 + (form != "jsonl")
+    assert "你好" in written[-2]
+    printed = run("score", model, pairs, "--json")[1].splitlines()
+    from pairlight import Matcher
+
+    expected = Matcher.load(model).predict(texts)
+    np.testing.assert_allclose([json.loads(line)["score"] for line in printed], expected, rtol=1e-6)
+
+
+def test_ranking_prints_the_best_lines_first(run, model, tmp_path):
+    (tmp_path / "docs.txt").write_text("bama delo\n\nfiri godu\nkusi bama\n", encoding="utf-8")
+    code, out, _ = run("rank", model, "bama delo", tmp_path / "docs.txt", "--top", "2")
+    assert code == 0
+    scores = [float(line.split()[1]) for line in out.splitlines()]
+    assert len(scores) == 2
+    assert scores == sorted(scores, reverse=True)
+    found = json.loads(run("rank", model, "bama delo", tmp_path / "docs.txt", "--json")[1])
+    assert {each["text"] for each in found} == {"bama delo", "firi godu", "kusi bama"}
+
+
+BAD_ROWS = {
+    "a label of yes": "left\tright\tlabel\na\tb\tyes\n",
+    "a ragged row": "left\tright\tlabel\na\tb\n",
+    "an empty text": "left\tright\tlabel\n\tb\t1\n",
+    "a NUL byte": "left\tright\tlabel\na\x00\tb\t1\n",
+    "an empty file": "",
+    "a header alone": "left\tright\tlabel\n",
+    "a wrong column": "question\tright\tlabel\na\tb\t1\n",
+}
+
+
+def one_line_and_code_2(result, *said: str) -> None:
+    code, _, err = result
+    lines = [line for line in err.splitlines() if line.strip()]
+    assert code == 2, err
+    assert lines[-1].startswith("pairlight: "), err
+    assert "Traceback" not in err
+    for words in said:
+        assert words in lines[-1]
+
+
+@pytest.mark.parametrize("what", BAD_ROWS)
+def test_a_bad_file_is_one_clear_line_and_nothing_is_written(run, tmp_path, what):
+    (tmp_path / "bad.tsv").write_text(BAD_ROWS[what], encoding="utf-8")
+    one_line_and_code_2(run("train", tmp_path / "bad.tsv", "--out", tmp_path / "m", *SMALL), "bad.tsv")
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_undecodable_row_is_told_with_its_line(run, tmp_path):
+    (tmp_path / "bad.tsv").write_bytes(b"left\tright\tlabel\na\tb\t1\n\xff\xfe\tb\t0\n")
+    one_line_and_code_2(run("train", tmp_path / "bad.tsv", "--out", tmp_path / "m"), "line 3")
+
+
+def test_bad_rows_are_counted_and_skipped_where_asked_for(run, data, tmp_path):
+    text = Path(data).read_text(encoding="utf-8")
+    (tmp_path / "some.tsv").write_text(text + "a\tb\tyes\n\tb\t1\n", encoding="utf-8")
+    code, _, err = run("train", tmp_path / "some.tsv", "--out", tmp_path / "m", "--skip-bad-rows", *SMALL)
+    assert code == 0
+    assert "Skipped 2 bad rows of 82" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "nowhere.tsv", "--out", "m"], "nowhere.tsv"),
+        (["train", ".", "--out", "m"], "folder"),
+        (["train", "DATA", "--out", "m", "--left", "Question"], "Question"),
+        (["train", "DATA", "--out", "m", "--model", "mvlstm"], "Did you mean 'mv-lstm'"),
+        (["train", "DATA", "--out", "m", "--set", "kk=3"], "no setting 'kk'"),
+        (["train", "DATA", "--out", "m", "--set", "k=-3"], "k=-3"),
+        (["train", "DATA", "--out", "m", "--set", "k"], "name=value"),
+        (["train", "DATA", "--out", "m", "--set", "interaction=fuzzy"], "interaction='fuzzy'"),
+        (["train", "DATA", "--out", "m", "--lr", "0"], "lr=0.0"),
+        (["train", "DATA", "--out", "m", "--loss", "huber"], "loss='huber'"),
+        (["train", "DATA", "--out", "m", "--vectors", "nowhere.vec"], "nowhere.vec"),
+        (["train", "DATA", "--out", "m", "--init", "nowhere"], "nowhere"),
+        (["train", "DATA", "--out", "m", "--resume"], "nothing to resume"),
+        (["train", "wikiqa", "--out", "m", "--folder", "nowhere"], "nowhere"),
+        (["evaluate", "nowhere", "DATA"], "nowhere"),
+        (["evaluate", "MODEL"], "needs a model folder and data"),
+        (["evaluate", "MODEL", "DATA", "--kind", "odd"], "odd"),
+        (["evaluate", "--run", "r"], "--qrels"),
+        (["score", "MODEL", "DATA", "--out", "s.xml"], "s.xml"),
+        (["rank", "MODEL", "q", "nowhere.txt"], "nowhere.txt"),
+        (["rank", "MODEL", "q", "."], "."),
+        (["models", "mvlstm"], "mv-lstm"),
+        (["data", "show", "nothing"], "nothing"),
+        (["compare", "DATA", "--out", "c", "--models", "mv-lstm,magic"], "magic"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_what_cannot_be_done_is_one_clear_line(run, data, model, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PAIRLIGHT_DATA", raising=False)
+    given = [{"DATA": data, "MODEL": model}.get(each, each) for each in arguments]
+    one_line_and_code_2(run(*given), said)
+    assert not (tmp_path / "m" / "config.json").exists()
+
+
+def test_a_folder_that_holds_something_is_not_overwritten(run, data, model, tmp_path):
+    one_line_and_code_2(run("train", data, "--out", model, *SMALL), "--overwrite")
+    (tmp_path / "thesis.txt").write_text("mine")
+    one_line_and_code_2(run("train", data, "--out", tmp_path, "--overwrite", *SMALL), "no model")
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
+
+
+def test_a_full_disk_is_exit_code_1_and_nothing_is_half_written(run, data, tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    code, _, err = run("train", data, "--out", tmp_path / "m", *SMALL)
+    assert code == 1
+    assert "No space left on device" in err
+    assert "Traceback" not in err
+    assert [p for p in (tmp_path / "m").rglob("*") if p.is_file()] == []
+
+
+def test_ctrl_c_leaves_a_usable_model_and_resume_goes_on(data, tmp_path):
+    out = tmp_path / "m"
+    command = [sys.executable, "-m", "pairlight", "train", data, "--out", str(out), *SMALL[:-2], "--patience", "0"]
+    process = subprocess.Popen([*command, "--epochs", "5000"], stdout=subprocess.PIPE, text=True)
+    log = out / "training" / "log.jsonl"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (log.exists() and len(log.read_text().splitlines()) > 2):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "--resume" in said
+    assert (out / "config.json").exists()
+    done = len(log.read_text().splitlines())
+    subprocess.run([*command, "--epochs", str(done + 1), "--resume"], check=True, capture_output=True)
+    assert len(log.read_text().splitlines()) == done + 1
+
+
+def test_comparing_writes_a_leaderboard_and_runs_no_cell_twice(run, data, tmp_path):
+    arguments = ["compare", data, "--models", "random,bm25,lstm-rnn", "--seeds", "2", "--out", tmp_path, "--jobs", "2"]
+    arguments += ["--epochs", "1", "--vectors", "none"]
+    assert run(*arguments)[0] == 0
+    rows = json.loads((tmp_path / "leaderboard.json").read_text())["rows"]
+    assert {row["model"]: row["seeds"] for row in rows} == {"random": 2, "bm25": 2, "lstm-rnn": 2}
+    assert rows == sorted(rows, key=lambda row: -row["test"]["MAP"])
+    assert "| bm25 | 1.000 ± 0.000 |" in (tmp_path / "leaderboard.md").read_text()
+    assert "bm25" in (tmp_path / "leaderboard.html").read_text()
+    cells = {file: file.stat().st_mtime_ns for file in (tmp_path / "cells").iterdir()}
+    assert len(cells) == 6
+    next(iter(cells)).unlink()
+    assert run(*arguments)[0] == 0
+    kept = [file for file, when in cells.items() if file.stat().st_mtime_ns == when]
+    assert len(kept) == 5
+
+
+def test_the_first_page_of_help_names_every_command(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    for name in ("train", "evaluate", "score", "rank", "compare", "models", "data", "demo"):
+        assert name in out
+
+
+def test_every_training_option_is_a_flag(run):
+    out = run("train", "--help")[1]
+    from dataclasses import fields
+
+    from pairlight.training.options import Options
+
+    for each in fields(Options):
+        assert f"--{each.name.replace('_', '-')}" in out
