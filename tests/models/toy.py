@@ -71,8 +71,8 @@ CASES = [
         for kind in ({}, {"interaction": "cosine"}, {"reset_gates": False, "activation": "relu"}, {"tied_gates": True})
     ),
     *(
-        Case("deepmatch", {"topics": topics, "patch": 6, "units": 2, "links": 2, "committee": 3})
-        for topics in ("5,3,2", "4")
+        Case("deepmatch", {"topics": topics, "patch": patch, "units": 2, "links": 2, "committee": 3})
+        for topics, patch in (("5,3,2", 6), ("4", 40))  # 40: more than either side has words
     ),
     Case("duet", {"left_length": 6, "right_length": 8, "hidden": 5, "pool": 3}),
     Case("duet", {"left_length": 12, "right_length": 14, "hidden": 5, "pool": 12}),

@@ -73,12 +73,12 @@ def test_the_two_neighbours_that_come_back_best_are_joined_first(encode):
     assert encode.joins(u)[0, 0] == error.argmin()
 
 
-def test_of_pairs_that_come_back_alike_the_first_is_joined(encode):
-    u = sequences([1])
-    same = Seq(
-        u.x.expand(3, 9, 3).contiguous(), torch.ones(3, 9, dtype=torch.bool), torch.zeros(3, 9, dtype=torch.long)
-    )
-    assert encode.joins(same)[:, 0].tolist() == [0, 0, 0]
+@pytest.mark.parametrize("rounding", [-1e-9, 1e-9])
+def test_of_pairs_that_come_back_alike_the_first_is_joined(encode, rounding):
+    u = sequences([5])
+    a, b, between = u.x[0, 0] / 9, u.x[0, 1] / 9, torch.full((3,), 5.0, dtype=torch.float64)
+    alike = u.with_x(torch.stack([a, b, between, a + rounding, b])[None])
+    assert encode.joins(alike)[0, 0] == 0
 
 
 def test_words_come_first_and_the_root_last(encode):
