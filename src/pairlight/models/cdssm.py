@@ -22,8 +22,8 @@ class CDSSM(PairModel):
     One set of weights reads both sides and starts in Glorot's range; there are no biases, as in the paper's equations.
     Trained by the softmax over one better and J worse texts.
 
-    Unlike the paper: the mark of a text's two ends is the zero vector, not a word of its own; the optimiser is Adam,
-    not plain gradient descent.
+    Unlike the paper: the mark of a text's two ends is the zero vector, not a word of its own; the optimiser is Adam
+    with weight decay, not plain gradient descent.
 
     Settings:
       hidden  units of the convolution
@@ -33,7 +33,7 @@ class CDSSM(PairModel):
     paper = "Shen et al., CIKM 2014"
     family = "composition"
     view = "trigrams"
-    recipe = {"loss": "softmax", "smoothing": 10.0, "optimizer": "adam", "lr": 0.001}
+    recipe = {"loss": "softmax", "smoothing": 5.0, "optimizer": "adam", "lr": 0.001, "weight_decay": 0.0001}
 
     def __init__(self, vocab: int, *, hidden: int = 300, code: int = 128) -> None:
         super().__init__()

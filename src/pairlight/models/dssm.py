@@ -21,7 +21,7 @@ class DSSM(PairModel):
     One set of weights reads both sides and starts in Glorot's range. Trained by the softmax over one better and J worse
     texts; the paper leaves its smoothing factor and its learning rate open.
 
-    Unlike the paper: the optimiser is Adam, not plain gradient descent.
+    Unlike the paper: the optimiser is Adam with weight decay, not plain gradient descent.
 
     Settings:
       hidden  size of h and g
@@ -31,7 +31,7 @@ class DSSM(PairModel):
     paper = "Huang et al., CIKM 2013"
     family = "composition"
     view = "trigrams"
-    recipe = {"loss": "softmax", "smoothing": 10.0, "optimizer": "adam", "lr": 0.0001}
+    recipe = {"loss": "softmax", "smoothing": 5.0, "optimizer": "adam", "lr": 0.0003, "weight_decay": 0.0001}
 
     def __init__(self, vocab: int, *, hidden: int = 300, code: int = 128) -> None:
         super().__init__()

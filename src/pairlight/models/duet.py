@@ -27,8 +27,8 @@ class Duet(PairModel):
     and are trained by the softmax over one better and J worse texts.
 
     Unlike the paper: sizes are for short texts (the paper has n = 10, m = 1000, hidden = 300 and pool = 100), and the
-    optimiser is Adam, not plain gradient descent. The layers are those of the authors' code, except that their reader
-    of texts misses the pieces a word ends with.
+    optimiser is Adam with weight decay, not plain gradient descent. The layers are those of the authors' code, but
+    their reader of texts misses the pieces a word ends with.
 
     Settings:
       left_length   words of the left text that are read
@@ -42,7 +42,7 @@ class Duet(PairModel):
     family = "interaction"
     view = "ngraphs"
     pieces = 2000
-    recipe = {"loss": "softmax", "smoothing": 1.0, "optimizer": "adam", "lr": 0.001}
+    recipe = {"loss": "softmax", "smoothing": 1.0, "optimizer": "adam", "lr": 0.001, "weight_decay": 0.0001}
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Duet(PairModel):
         *,
         left_length: int = 20,
         right_length: int = 50,
-        hidden: int = 100,
+        hidden: int = 50,
         pool: int = 10,
         dropout: float = 0.2,
     ) -> None:
