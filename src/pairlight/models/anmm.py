@@ -22,12 +22,12 @@ class ANMM(PairModel):
     a_i  = exp(v·x_i) / sum_l exp(v·x_l)
     s    = sum_i a_i h_i
 
-    This is aNMM-1; sizes and start values are those of the authors' code, which quotes 600 bins, the paper's equations
-    those of notes on it. The score lies between 0 and 1, so the hinge never ends: it asks for as much distance as
-    there is.
+    This is aNMM-1, after the authors' code and notes on the paper, whose 600 bins they both quote. The score lies
+    between 0 and 1, so the hinge never ends: it asks for as much distance as there is.
 
-    Unlike the paper: w and v start at 0, where long answers don't saturate the sigmoid. gate=none adds the h_i up,
-    gate=right or both also weighs what each right word adds to its bin.
+    Unlike the paper: v and w start at 0, but for the weight of the same word, which starts at 1; the authors' code
+    draws them from 0 to 1, which saturates the sigmoid where the right text is long. AdaGrad, not plain descent.
+    gate=none adds the h_i up, gate=right or both also weighs what each right word adds to its bin.
 
     Settings:
       bins  how many bins there are, that of the same word among them

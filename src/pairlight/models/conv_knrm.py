@@ -34,7 +34,7 @@ class ConvKNRM(PairModel):
 
     paper = "Dai et al., WSDM 2018"
     family = "interaction"
-    recipe = {"optimizer": "adam", "lr": 0.001, "batch": 16, "patience": 5}
+    recipe = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(
         self, vocab: int, *, filters: int = 128, grams: int = 3, kernels: int = 11, **words: Unpack[WordSettings]

@@ -44,7 +44,9 @@ class DRMM(PairModel):
 
     paper = "Guo et al., CIKM 2016"
     family = "interaction"
-    recipe = {"freeze": True}
+    recipe = {"freeze": True, "lr": 0.3}  # so few weights learn too slowly at the house's 0.03
+
+    idf: Tensor
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class DRMM(PairModel):
     def prepare(self, texts: Encoded, pairs: Pairs) -> None:
         documents = np.unique(pairs.right)
         df = document_frequency(texts, documents, self.vocab)
-        self.idf = torch.from_numpy(np.log((len(documents) + 1) / np.maximum(df, 1))).float()
+        self.idf = torch.from_numpy(np.log((len(documents) + 1) / np.maximum(df, 1))).to(self.idf)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
         u, v, a, b = weighed(self.words, left, right)

@@ -36,7 +36,7 @@ class ESIM(PairModel):
 
     paper = "Chen et al., ACL 2017"
     family = "interaction"
-    recipe = {"optimizer": "adam", "lr": 0.0004, "batch": 32, "clip": 10.0, "patience": 7}
+    recipe = {"optimizer": "adam", "lr": 0.0004, "clip": 10.0}
 
     def __init__(  # type: ignore[misc]  # a word setting with a default of this model's own
         self, vocab: int, *, hidden: int = 300, dropout: float = 0.5, **words: Unpack[WordSettings]

@@ -31,7 +31,7 @@ class KNRM(PairModel):
 
     paper = "Xiong et al., SIGIR 2017"
     family = "interaction"
-    recipe = {"optimizer": "adam", "lr": 0.001, "batch": 16, "patience": 5}
+    recipe = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(self, vocab: int, *, kernels: int = 11, **words: Unpack[WordSettings]) -> None:
         super().__init__()

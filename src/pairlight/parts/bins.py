@@ -25,7 +25,7 @@ class BinWeights(nn.Module):
         x = s.x[:, 0].masked_fill(~s.mask, 0)  # [B, L, R]
         # gather, because the gradient of plain indexing sorts the places first.
         w = self.w.gather(0, bin_of(x, len(self.w)).flatten()).view_as(x)
-        return ((w * x) @ b[..., None])[..., 0]
+        return ((w * x) @ b.masked_fill(~s.mask.any(1), 0)[..., None])[..., 0]
 
 
 class Histogram(nn.Module):

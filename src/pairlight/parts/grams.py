@@ -5,7 +5,7 @@ from torch import nn
 
 from pairlight.parts import Grid, Seq, facing, grid_of
 from pairlight.parts.convolve import Conv
-from pairlight.parts.interact import unit
+from pairlight.parts.interact import Interaction, unit
 
 
 class Grams(nn.Module):
@@ -22,7 +22,7 @@ class Grams(nn.Module):
         return u.with_x(torch.cat([conv(u).x.relu() for conv in self.lengths], -1))
 
 
-class GramCosine(nn.Module):
+class GramCosine(Interaction):
     """s_ij^ab = cosine of g_i^a and g_j^b, a channel for each pair of lengths, b running faster.   Seq, Seq -> Grid"""
 
     def __init__(self, grams: int) -> None:
@@ -30,6 +30,11 @@ class GramCosine(nn.Module):
         self.grams, self.channels = grams, grams**2
 
     def forward(self, u: Seq, v: Seq) -> Grid:
-        u, v = facing(u, v)
-        x, y = (unit(torch.stack(w.x.chunk(self.grams, -1), 1)) for w in (u, v))  # [B, G, L, D], [B, G, R, D]
-        return grid_of(u, v, (x[:, :, None] @ y[:, None].mT).flatten(1, 2))  # [B, G·G, L, R]
+        u, v = facing(self.units(u), self.units(v))
+        B, L, R, G = len(v.x), u.x.shape[1], v.x.shape[1], self.grams
+        # Phrases of all lengths beside each other: one product a pair, not one a channel.
+        s = u.x.view(B, L * G, -1) @ v.x.view(B, R * G, -1).mT
+        return grid_of(u, v, s.view(B, L, G, R, G).permute(0, 2, 4, 1, 3).flatten(1, 2))  # [B, G·G, L, R]
+
+    def units(self, u: Seq) -> Seq:
+        return u.with_x(unit(u.x.view(*u.x.shape[:2], self.grams, -1)).flatten(2))

@@ -1,5 +1,6 @@
 """Similarities are counted in bins with soft edges, so that the counts can teach the word vectors."""
 
+import torch
 from torch import Tensor, nn
 
 from pairlight.parts import Grid
@@ -22,10 +23,10 @@ class SoftBins(nn.Module):
         self.sigma = [SHARP, *(1 / pieces for _ in range(pieces))]
 
     def forward(self, s: Grid, a: Tensor, b: Tensor) -> Tensor:
-        mu = s.x.new_tensor(self.mu)[:, None, None]
-        tight = s.x.new_tensor(self.sigma)[:, None, None].square().mul(2).reciprocal()
-        near = (s.x[:, :, None] - mu).square().mul(-tight).exp()  # [B, C, K, L, R]
-        near = near.masked_fill(~s.mask[:, None, None], 0)
-        soft = (near @ b[:, None, None, :, None])[..., 0]  # [B, C, K, L]
-        phi = soft.clamp(min=LEAST).log().mul(SCALE) @ a[:, None, :, None]  # [B, C, K, 1]
-        return phi.flatten(1)
+        x = s.x.masked_fill(~s.mask[:, None], 0)
+        a = a.masked_fill(~s.mask.any(2), 0)[:, None, :, None]
+        b = b.masked_fill(~s.mask.any(1), 0)[:, None, None, :]
+        # One kernel after another, each in place: all at once would write a grid K times as large several times over.
+        near = ((x - mu).square().mul_(-0.5 / sigma**2).exp_() for mu, sigma in zip(self.mu, self.sigma, strict=True))
+        soft = torch.stack([(each * b).sum(-1) for each in near], 2)  # [B, C, K, L]
+        return (soft.clamp(min=LEAST).log().mul(SCALE) @ a).flatten(1)

@@ -1,20 +1,16 @@
 """Words meet by the angle between their vectors, except that the same word is the same whatever its vector."""
 
-from torch import nn
-
 from pairlight.parts import Grid, Seq, facing, grid_of
-from pairlight.parts.interact import unit
+from pairlight.parts.interact import Interaction, unit
 
 BELOW_ONE = 1 - 1e-6
 
 
-class WordCosine(nn.Module):
+class WordCosine(Interaction):
     """s_ij = 1 for the same word, 0 where either is unknown, else the cosine, below 1.   Seq, Seq -> Grid
 
     So 1 always means the same word and nothing else does: unknown words share one vector and would all look alike.
     """
-
-    channels = 1
 
     def __init__(self, vocab: int) -> None:
         super().__init__()
