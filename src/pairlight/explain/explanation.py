@@ -14,7 +14,7 @@ from pairlight.errors import InputError
 
 FORMAT = 1
 Method = Literal["leave-one-out", "integrated-gradients"]
-GridKind = Literal["interaction", "state", "gate"]
+GridKind = Literal["interaction", "attention", "state", "gate"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ class Contributions:
     leave-one-out: the score of the pair minus its score without the word. These need not add up to anything.
     integrated-gradients: each word's part of score - baseline, where the baseline is the score of the same pair with
     all word vectors at zero. left, right and residual add up to score - baseline: the residual is what is missing.
+    A model that does not see how long vectors are has its interaction grid led from zero instead, and half of what a
+    cell adds goes to either of its words.
     """
 
     method: Method
@@ -50,6 +52,7 @@ class Contributions:
     right: tuple[float, ...]
     baseline: float | None = None
     residual: float | None = None
+    zeroed: Literal["word vectors", "interaction grid"] | None = None  # what is zero in the baseline
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class Grid:
     """One channel: a value for every row and column.
 
     interaction: what two positions have to do with each other, as the model computed it
+    attention:   how much each word looks at each word of the other side, from 0 to 1 (ESIM)
     state:       what the model made of everything up to this cell (Match-SRNN), in one dimension
     gate:        how much of a cell's state came from one direction (Match-SRNN), from 0 to 1, the mean over dimensions
     """
