@@ -44,7 +44,7 @@ class ARCI(PairModel):
 
     paper = "Hu et al., NIPS 2014"
     family = "composition"
-    recipe = {"lr": 0.01}
+    recipe = {"lr": 0.01, "epsilon": 1e-10}
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ class BiMatchSRNN(PairModel):
 
     paper = "Wan et al., IJCAI 2016"
     family = "interaction"
-    recipe = {"lr": 0.1}
+    recipe = {"lr": 0.1, "epsilon": 1e-10}
 
     def __init__(
         self,

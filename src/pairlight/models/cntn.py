@@ -40,7 +40,7 @@ class CNTN(PairModel):
 
     paper = "Qiu and Huang, IJCAI 2015"
     family = "composition"
-    recipe = {"lr": 0.005}  # at the house's 0.03 the tanh of the tensor saturates and all pairs tie
+    recipe = {"lr": 0.005, "epsilon": 1e-10}  # at the house's 0.03 the tanh of the tensor saturates and all pairs tie
 
     def __init__(
         self,

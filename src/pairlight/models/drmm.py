@@ -44,7 +44,7 @@ class DRMM(PairModel):
 
     paper = "Guo et al., CIKM 2016"
     family = "interaction"
-    recipe = {"freeze": True, "lr": 0.3}  # so few weights learn too slowly at the house's 0.03
+    recipe = {"freeze": True, "lr": 0.3, "epsilon": 1e-10}  # so few weights learn too slowly at the house's 0.03
 
     idf: Tensor
 

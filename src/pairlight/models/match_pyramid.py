@@ -45,7 +45,7 @@ class MatchPyramid(PairModel):
 
     paper = "Pang et al., AAAI 2016"
     family = "interaction"
-    recipe = {"lr": 0.01}
+    recipe = {"lr": 0.01, "epsilon": 1e-10}
 
     def __init__(
         self,

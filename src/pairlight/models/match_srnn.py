@@ -37,7 +37,7 @@ class MatchSRNN(PairModel):
 
     paper = "Wan et al., IJCAI 2016"
     family = "interaction"
-    recipe = {"lr": 0.1}
+    recipe = {"lr": 0.1, "epsilon": 1e-10}
 
     def __init__(
         self,

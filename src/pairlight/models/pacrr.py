@@ -43,7 +43,7 @@ class PACRR(PairModel):
 
     paper = "Hui et al., EMNLP 2017"
     family = "interaction"
-    recipe = {"freeze": True, "lr": 0.1}
+    recipe = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     idf: Tensor
 

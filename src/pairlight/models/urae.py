@@ -45,7 +45,7 @@ class URAE(PairModel):
 
     paper = "Socher et al., NIPS 2011"
     family = "composition"
-    recipe = {"freeze": True, "lr": 0.1}
+    recipe = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     mean: Tensor
     spread: Tensor

@@ -13,16 +13,22 @@ class Recipe:
 
 
 COMMON: dict[str, dict[str, Any]] = {
-    "wikiqa": {"vectors": "glove-50d", "freeze": True, "epochs": 10, "patience": 4},
+    "wikiqa": {"vectors": "glove-50d", "freeze": True, "epsilon": 1e-10, "epochs": 10, "patience": 4},
 }
 
 RECIPES: dict[str, dict[str, Recipe]] = {
     "wikiqa": {
-        "mv-lstm": Recipe({"interaction": "cosine-apart", "k": 100}),
-        "amv-lstm": Recipe({"rescale": True}),
+        "dssm": Recipe({}, {"patience": 0}),
         "arc-i": Recipe({"dropout": 0.2}, {"optimizer": "adam", "lr": 5e-4}),
         "cntn": Recipe({}, {"freeze": False}),
+        "mv-lstm": Recipe({"interaction": "cosine-apart", "k": 100}),
+        "amv-lstm": Recipe({"rescale": True}),
         "match-pyramid": Recipe({"dropout": 0.2}, {"freeze": False}),
+        "anmm": Recipe({}, {"loss": "softmax", "epochs": 20, "patience": 5}),
+        "drmm": Recipe({}, {"margin": 0.3, "epochs": 20, "patience": 6}),
+        "knrm": Recipe({}, {"optimizer": "adagrad", "lr": 1.0}),
+        "conv-knrm": Recipe({"dropout": 0.2}, {"lr": 0.003, "epochs": 12}),
+        "esim": Recipe({"hidden": 50, "dropout": 0.2}, {"lr": 0.003}),
     },
 }
 

@@ -33,7 +33,7 @@ class Options:
     smoothing: float = option(10.0, "the softmax loss sees scores times this", above=0)
     optimizer: str = option("adagrad", "adagrad, adam or adamw")
     lr: float = option(0.03, "learning rate", above=0)
-    epsilon: float = option(1e-10, "added to AdaGrad's root: small gradients move weights less", above=0)
+    epsilon: float = option(0.1, "added to AdaGrad's root: small gradients move weights less", above=0)
     weight_decay: float = option(0.0, "pull of the weights towards zero", least=0)
     clip: float = option(0.0, "largest norm of the gradient; 0 leaves it as it is", least=0)
     batch: int = option(128, "better-worse triples, or labelled pairs, in a step", least=1)
