@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pairlight import cli
 from pairlight.data.pairs import Pairs
 from toy_pairs import overlap
 
@@ -24,23 +23,6 @@ def write_tsv(path, pairs: Pairs, header="left\tright\tlabel"):
     lines = [f"{pairs.texts[i]}\t{pairs.texts[j]}\t{label:g}" for i, j, label in rows]
     path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
     return str(path)
-
-
-@pytest.fixture
-def run(monkeypatch, capsys):
-    """Run `pairlight ...` in this process; give the exit code, standard output and standard error."""
-
-    def command(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["pairlight", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as exit_:
-            code = int(exit_.code or 0)
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return command
 
 
 @pytest.fixture(scope="module")
@@ -266,7 +248,7 @@ def test_comparing_writes_a_leaderboard_and_runs_no_cell_twice(run, data, tmp_pa
 def test_the_first_page_of_help_names_every_command(run):
     code, out, _ = run("--help")
     assert code == 0
-    for name in ("train", "evaluate", "score", "rank", "compare", "models", "data", "demo"):
+    for name in ("train", "evaluate", "score", "rank", "compare", "models", "data", "build", "demo"):
         assert name in out
 
 

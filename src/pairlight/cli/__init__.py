@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from pairlight.cli import compare, demo, look, train, use
+from pairlight.cli import build, compare, demo, look, train, use
 from pairlight.errors import InputError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command("rank")(use.rank)
 app.command("compare")(compare.compare)
 app.command("models")(look.models)
 app.add_typer(look.data, name="data")
+app.add_typer(build.build, name="build")
 app.command("demo")(demo.demo)
 
 

@@ -6,20 +6,20 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from pairlight.data.negatives import Progress, mine
+from pairlight.data.negatives import Progress
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
-from pairlight.data.splits import split
 from pairlight.errors import InputError
-from pairlight.tasks.completion import completion
+from pairlight.tasks.completion import clauses, completion
+from pairlight.tasks.qa import qa
 
 PARTS = ("train", "dev", "test")
 
-_SHORTEST, _LONGEST = 5, 50  # words of a turn, as of a question in the papers
 _SHOWN = 2000  # right pairs are enough to draw a sample's wrong texts from
 
 
@@ -86,6 +86,32 @@ def sample(name: str, n: int = 3, folder: str | Path | None = None, seed: int = 
     return train.take(np.flatnonzero(np.isin(train.group, lists)))
 
 
+def right_pairs(name: str, folder: str | Path | None = None) -> Pairs:
+    """The right pairs of a named set, whole: what a protocol starts from."""
+    if name == "chitchat":
+        return _turns()
+    if name == "sotu":
+        first, second = zip(*clauses(raw_texts(name)), strict=True)
+        return Pairs.of(first, second)
+    parts = load(name, folder).values()
+    rows = [part.take(np.flatnonzero(part.label > 0)) for part in parts if part.label is not None]
+    return Pairs.of(
+        [each.texts[i] for each in rows for i in each.left],
+        [each.texts[i] for each in rows for i in each.right],
+        None,
+        [name for each in rows for name in each.left_id or []] or None,
+        [name for each in rows for name in each.right_id or []] or None,
+    )
+
+
+def raw_texts(name: str, folder: str | Path | None = None) -> list[str]:
+    """The texts of a named set as they were written: whole speeches, not clauses."""
+    if name == "sotu":
+        speeches = sorted((_package("sotu") / "data" / "speeches").glob("*.txt"))
+        return [file.read_text("utf-8") for file in speeches]
+    return right_pairs(name, folder).texts
+
+
 def _load(
     name: str, folder: str | Path | None, seed: int, limit: int | None, progress: Progress | None
 ) -> dict[str, Pairs]:
@@ -101,9 +127,8 @@ def _load(
     if folder is not None:
         raise InputError(f"The set {name} comes out of an installed package: leave the folder {folder} out.")
     if name == "sotu":
-        speeches = sorted((_package("sotu") / "data" / "speeches").glob("*.txt"))
-        return completion([file.read_text("utf-8") for file in speeches], seed=seed, limit=limit, progress=progress)
-    return _chitchat(_package("chitchat_dataset") / "dataset.json", seed, limit, progress)
+        return completion(raw_texts(name), seed=seed, limit=limit, progress=progress)
+    return qa(_turns(), seed=seed, limit=limit, progress=progress)
 
 
 def _file(name: str, folder: str | Path | None, file: str) -> Path:
@@ -140,14 +165,11 @@ def _quora(path: Path) -> Pairs:
     return read_pairs(path, left="question1", right="question2", label="is_duplicate", header=header)[0]
 
 
-def _chitchat(path: Path, seed: int, limit: int | None, progress: Progress | None) -> dict[str, Pairs]:
-    """The papers' question answering, a turn for the question and its reply for the answer."""
-    found = list(_replies(json.loads(path.read_bytes())))
-    if limit is not None:
-        found = [found[i] for i in np.sort(np.random.default_rng(seed).permutation(len(found))[:limit])]
+def _turns() -> Pairs:
+    """The turns of conversations and the replies to them: a turn for the question, its reply for the answer."""
+    found = _replies(json.loads((_package("chitchat_dataset") / "dataset.json").read_bytes()))
     turns, replies, ids = zip(*found, strict=True)
-    lists = mine(Pairs.of(turns, replies, [1.0] * len(found), ids), "bm25", seed=seed, progress=progress)
-    return dict(zip(PARTS, split(lists, seed=seed), strict=True))
+    return Pairs.of(turns, replies, None, ids)
 
 
 def _replies(conversations: dict[str, dict[str, list[list[dict[str, str]]]]]) -> Iterator[tuple[str, str, str]]:
@@ -162,7 +184,6 @@ def _replies(conversations: dict[str, dict[str, list[list[dict[str, str]]]]]) ->
             else:
                 turns.append(text)
             sender = message["sender"]
-        fit = [_SHORTEST <= len(turn.split()) <= _LONGEST for turn in turns]
-        for at in range(len(turns) - 1):
-            if fit[at] and fit[at + 1]:
-                yield turns[at], turns[at + 1], f"{number}-{at}"
+        for at, (turn, reply) in enumerate(pairwise(turns)):
+            if turn and reply:
+                yield turn, reply, f"{number}-{at}"

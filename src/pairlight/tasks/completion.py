@@ -13,6 +13,14 @@ from pairlight.errors import InputError
 _SHORTEST, _LONGEST = 8, 28  # words of a clause
 _LIKE = 101  # a clause itself and the hundred most like it, to draw wrong ones from
 
+PROTOCOL = (
+    "Sentence completion as in the MV-LSTM paper (Wan et al., AAAI 2016, after Hu et al., NIPS 2014). Sentences are "
+    f"kept that a comma divides in two clauses of {_SHORTEST} to {_LONGEST} words, at the comma that makes them most "
+    "equal; of sentences with the same first clause, the first. The wrong second clauses are drawn at random from the "
+    f"{_LIKE - 1} most like the right one by the cosine of their tf-idf, never a copy of it. The lists fall into "
+    "train, dev and test 8:1:1, sentence by sentence."
+)
+
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _END = re.compile(r"[.!?]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*(\w))")
 # A full stop after these, or after initials such as J. and U.S, is no end; "so did I." is one.
