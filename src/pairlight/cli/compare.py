@@ -45,15 +45,17 @@ def compare(
     from pairlight.compare import Cell, as_html, as_markdown, leaderboard
     from pairlight.compare import compare as run
     from pairlight.evaluation.evaluate import kind_of
-    from pairlight.models import MODELS, checked
+    from pairlight.models import MODELS, checked, model_named
+    from pairlight.models.base import defaults
 
     names = list(MODELS) if models == "all" else [name.strip() for name in models.split(",")]
     first = given.pop("seed", 1)
     cells = []
     for name in names:
         how = recipe(data, name)
-        settings = checked(name, how.settings)
-        cells += [Cell(name, seed, settings, how.options | given) for seed in range(first, first + seeds)]
+        for seed in range(first, first + seeds):
+            own = {"seed": seed} if "seed" in defaults(model_named(name)) else {}
+            cells.append(Cell(name, seed, checked(name, how.settings | own), how.options | given))
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     started, fresh = time.perf_counter(), 0
     with showing() as show:
