@@ -4,8 +4,9 @@ import hashlib
 import json
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 import torch
@@ -24,6 +25,8 @@ from pairlight.evaluation.calibration import Calibration, fit_calibration
 from pairlight.evaluation.evaluate import evaluate_scores, kind_of
 from pairlight.evaluation.labelled import best_threshold
 from pairlight.evaluation.result import Kind, Result
+from pairlight.explain.explain import compared, explain_pair
+from pairlight.explain.explanation import Comparison, Explanation
 from pairlight.files import replacing, write_text
 from pairlight.models import build, checked, model_named
 from pairlight.models.base import PairModel
@@ -165,6 +168,29 @@ class Matcher:
         pairs = _pairs(data)
         threshold = None if self.calibration is None else self.calibration.threshold
         return evaluate_scores(pairs, self._scored(pairs), kind=kind, threshold=threshold, keep_empty=keep_empty)
+
+    @overload
+    def explain(  # type: ignore[overload-overlap]  # a text is a sequence of texts too, to the type checker
+        self, left: str, right: str, *, words: bool = True
+    ) -> Explanation: ...
+
+    @overload
+    def explain(self, left: str, right: Sequence[str], *, words: bool = True) -> Comparison: ...
+
+    def explain(self, left: str, right: str | Sequence[str], *, words: bool = True) -> Explanation | Comparison:
+        """Why the pair has its score, or why one of several right texts outranks the others.
+
+        Without `words`, only what the model's own mechanism says, which is quicker.
+        """
+        if not isinstance(right, str):
+            if not right:
+                raise InputError("There is no right text to explain: give one or more.")
+            return compared([self.explain(left, each, words=words) for each in right])
+        model, tokenizer = self._ready
+        found = explain_pair(self.name, model, tokenizer, left, right, limit=self.options.max_length, words=words)
+        if self.calibration is None:
+            return found
+        return replace(found, probability=float(self.calibration.probability([found.score])[0]))
 
     # Saving and loading
 

@@ -14,6 +14,7 @@ from pairlight.errors import InputError
 
 FORMAT = 1
 Method = Literal["leave-one-out", "integrated-gradients"]
+Zeroed = Literal["word vectors", "interaction grid"]
 GridKind = Literal["interaction", "attention", "state", "gate"]
 
 
@@ -52,7 +53,7 @@ class Contributions:
     right: tuple[float, ...]
     baseline: float | None = None
     residual: float | None = None
-    zeroed: Literal["word vectors", "interaction grid"] | None = None  # what is zero in the baseline
+    zeroed: Zeroed | None = None  # what is zero in the baseline
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from pairlight.explain.explanation import Contributions
+from pairlight.explain.explanation import Contributions, Zeroed
 from pairlight.explain.stages import Integrated, Run, integrated, readers_of_words
 from pairlight.models.base import PairModel
 from pairlight.models.scoring import score_pairs
@@ -30,25 +31,28 @@ def left_out(model: PairModel, encoded: Encoded) -> Contributions:
     return Contributions("leave-one-out", tuple(adds[:L].tolist()), tuple(adds[L:].tolist()))
 
 
-def grown(seen: Run) -> tuple[Contributions | None, Integrated | None, str]:
-    """Integrated gradients of the word vectors, or the reason why there are none."""
+def grown(seen: Run) -> Integrated | None:
+    """Integrated gradients of the word vectors, where there are any that the score follows."""
     modules = readers_of_words(seen)
-    found = integrated(seen, modules) if modules else None
-    if found is None:
-        return (
-            None,
-            None,
-            "No integrated gradients: the score does not follow word vectors smoothly, or there are none.",
-        )
-    if not found.adds_up:
-        return None, None, (
-            f"No integrated gradients: they miss {found.residual:.3g} of the {found.span:.3g} between the score and its "
-            "baseline, so they would not tell the truth here."
-        )  # fmt: skip
+    return integrated(seen, modules) if modules else None
+
+
+def by_vectors(seen: Run, found: Integrated) -> Contributions:
+    """What each word's vector adds on its way from zero."""
     left, right = torch.zeros(seen.left.ids.shape[1]), torch.zeros(seen.right.ids.shape[1])
     for part in found.parts:
         tokens = [each for each in part.call.args if isinstance(each, Tokens)][part.index]
         side = left if tokens is found.left else right
         side += part.adds.sum(-1).cpu().float()
+    return _of(left, right, found, "word vectors")
+
+
+def by_cells(found: Integrated) -> Contributions:
+    """What the cells of each word add on the grid's way from zero, half to either side."""
+    adds = sum(part.adds.sum(0) for part in found.parts).cpu().float() / 2  # type: ignore[union-attr]
+    return _of(adds.sum(1), adds.sum(0), found, "interaction grid")
+
+
+def _of(left: Tensor, right: Tensor, found: Integrated, zeroed: Zeroed) -> Contributions:
     adds = tuple(left.tolist()), tuple(right.tolist())
-    return Contributions("integrated-gradients", *adds, found.baseline, found.residual), found, ""
+    return Contributions("integrated-gradients", *adds, found.baseline, found.residual, zeroed)

@@ -1,0 +1,102 @@
+"""Why a pair has its score: the model is run once under watch, and what it did is put into plain data."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from pairlight.errors import InputError
+from pairlight.explain.explanation import Comparison, Contributions, Explanation, Side, Word
+from pairlight.explain.grids import by_word, channels_of, strongest
+from pairlight.explain.mechanisms import Reading, account_of
+from pairlight.explain.stages import Integrated, interaction, run
+from pairlight.explain.words import by_cells, by_vectors, grown, left_out
+from pairlight.models.base import PairModel
+from pairlight.models.scoring import tokens
+from pairlight.text.letters import SPELLINGS
+from pairlight.text.tokenizer import Tokenizer
+
+
+def explain_pair(
+    name: str, model: PairModel, tokenizer: Tokenizer, left: str, right: str, *, limit: int, words: bool = True
+) -> Explanation:
+    """Explain one pair; without `words`, by the model's own mechanism alone, which is quicker.
+
+    Nothing here asks which model it is: stages are found by what they take and give, mechanisms by the parts they use.
+    """
+    sides = side_of(tokenizer, left, limit, "left"), side_of(tokenizer, right, limit, "right")
+    encoded = tokenizer.encode([left, right, ""], limit)
+    model.eval()
+    device = next((p.device for p in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
+    seen = run(model, tokens(encoded, np.array([0]), device), tokens(encoded, np.array([1]), device))
+    notes: list[str] = []
+    met = interaction(seen)
+    grids = () if met is None else channels_of(seen, met, sides[0].words, sides[1].words)
+    cells, of_grid = ((), None) if met is None else strongest(seen, met, weigh=words)
+    if met is None:
+        notes.append("No grid: no stage of this model lets the positions of the two texts meet one by one.")
+    of_words = grown(seen) if words or model.view != "words" else None
+    with torch.no_grad():
+        reading = Reading(
+            seen,
+            *sides,
+            grids[0].rows if grids else (),
+            grids[0].columns if grids else (),
+            tokenizer,
+            of_words if of_words is not None and of_words.adds_up else None,
+        )
+        account = account_of(reading)
+    contributions: list[Contributions] = []
+    if words:
+        contributions.append(left_out(model, encoded))
+        square = bool(grids) and by_word(grids[0].rows) and by_word(grids[0].columns)
+        if of_words is not None and of_words.adds_up:
+            contributions.append(by_vectors(seen, of_words))
+        elif square and of_grid is not None and of_grid.adds_up:
+            contributions.append(by_cells(of_grid))
+        else:
+            notes.append(_why_not(of_words))
+    return Explanation(
+        name,
+        seen.score,
+        *sides,
+        tuple(contributions),
+        (*grids, *account.grids),
+        cells,
+        tuple(account.weights),
+        tuple(account.paths),
+        tuple(account.tables),
+        tuple(notes),
+    )
+
+
+def compared(explanations: Sequence[Explanation]) -> Comparison:
+    """Explanations of one left text with several right ones, best first, and what each left word does for the best."""
+    order = sorted(range(len(explanations)), key=lambda place: -explanations[place].score)
+    ranked = [explanations[place] for place in order]
+    adds = [each.contributions[0].left for each in ranked if each.contributions]
+    less = tuple(tuple(a - b for a, b in zip(adds[0], other, strict=True)) for other in adds[1:])
+    return Comparison(tuple(ranked), tuple(order), less)
+
+
+def side_of(tokenizer: Tokenizer, text: str, limit: int, which: str) -> Side:
+    """A text with its words and their places; `which` names it where it has none."""
+    found = tokenizer.tokens(text)
+    if not found:
+        raise InputError(f"The {which} text {text!r} has no word: give one to explain.")
+    words = tuple(Word(each.text, each.start, each.end, _known(tokenizer, each.text)) for each in found[:limit])
+    return Side(text, words, len(found) - len(words))
+
+
+def _known(tokenizer: Tokenizer, word: str) -> bool:
+    pieces = [word] if tokenizer.view == "words" else SPELLINGS[tokenizer.view](word)
+    return any(piece in tokenizer.places for piece in pieces)
+
+
+def _why_not(found: Integrated | None) -> str:
+    if found is None:
+        return "No integrated gradients: this model's score does not follow vectors of words, there is no slope."
+    return (
+        f"No integrated gradients: they leave {found.residual:.3g} of {found.span:.3g} unexplained, "
+        "because the score jumps on the way from the baseline."
+    )

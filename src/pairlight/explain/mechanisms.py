@@ -1,0 +1,350 @@
+"""What a model's own mechanism says, read off its parts: whoever builds a model of these parts has it explained."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pairlight.explain.explanation import Fact, Grid, Path, Side, Span, Table, Weights
+from pairlight.explain.grids import Spans, grid
+from pairlight.explain.stages import Call, Integrated, Run, integrated, repeated
+from pairlight.models.bm25 import BM25
+from pairlight.models.deepmatch import DeepMatch
+from pairlight.models.drmm import DRMM
+from pairlight.models.esim import ESIM
+from pairlight.models.pacrr import PACRR
+from pairlight.parts import Tokens
+from pairlight.parts.bins import BinWeights, bin_of
+from pairlight.parts.embed import Gate, Words
+from pairlight.parts.grid_conv import GridConv
+from pairlight.parts.grid_pool import GridPool, pieces
+from pairlight.parts.halving import GridHalvingCNN
+from pairlight.parts.letters import Spelt
+from pairlight.parts.soft_bins import SoftBins
+from pairlight.parts.spatial import SpatialGRU
+from pairlight.text.tokenizer import Tokenizer
+
+MOST = 15  # lines of a table
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A pair as its model has read it."""
+
+    seen: Run
+    left: Side
+    right: Side
+    rows: Spans  # of the interaction's grid
+    columns: Spans
+    tokenizer: Tokenizer
+    grown: Integrated | None  # integrated gradients of the word vectors, where they add up
+
+    def words(self, side: int, place: int, before: int = 0, after: int = 0) -> tuple[int, ...]:
+        """The words that a row (or column) and its neighbours stand for."""
+        spans = (self.rows, self.columns)[side]
+        near = spans[max(place - before, 0) : place + after + 1]
+        return tuple(range(min(span.first for span in near), max(span.end for span in near))) if near else ()
+
+
+@dataclass
+class Account:
+    """What was found out."""
+
+    grids: list[Grid]
+    weights: list[Weights]
+    paths: list[Path]
+    tables: list[Table]
+
+
+Reader = Callable[[Reading, Any, Call, Account], None]
+
+
+def account_of(reading: Reading) -> Account:
+    """Let every part that has a story tell it."""
+    account = Account([], [], [], [])
+    for call in reading.seen.calls:
+        for kind, reader in READERS.items():
+            if isinstance(call.module, kind):
+                reader(reading, call.module, call, account)
+    for words in (module for module in reading.seen.model.modules() if isinstance(module, Words)):
+        _attention(reading, words, account)
+    return account
+
+
+# Attention and other weights of words
+
+
+def _attention(reading: Reading, words: Words, account: Account) -> None:
+    found: dict[str, tuple[float, ...]] = {}
+    for call in (call for call in reading.seen.calls if call.module is words.embed):
+        side = "left" if call.args[0] is reading.seen.left else "right"
+        gate = getattr(words, side)
+        if isinstance(gate, Gate):
+            found[side] = _numbers(gate.weights(call.output)[0])
+    if found:
+        account.weights.append(Weights("attention", found.get("left"), found.get("right")))
+
+
+def _rare_first(reading: Reading, model: PACRR, _: Call, account: Account) -> None:
+    idf = model.idf[reading.seen.left.ids[0].clamp(max=len(model.idf) - 1)]
+    account.weights.append(Weights("share of idf", _numbers(idf.softmax(0))))
+
+
+def _aligned(reading: Reading, model: ESIM, _: Call, account: Account) -> None:
+    s = next(call.output.x[0, 0] for call in reading.seen.calls if call.module is model.interact)
+    for name, x in (("left words look at right words", s.softmax(1)), ("right words look at left words", s.softmax(0))):
+        account.grids.append(grid(name, "attention", reading.rows, reading.columns, x))
+
+
+# The spatial GRU: states, gates and the path
+
+
+def _scanned(reading: Reading, scan: SpatialGRU, call: Call, account: Account) -> None:
+    cells = scan.cells(call.args[0])
+    update = cells.update[0].mean(-1)  # [L, R, 4]; tied gates are the same in all dimensions anyway
+    way = "backward" if scan.backwards else "forward"
+    rows, columns = reading.rows, reading.columns
+    D = cells.states.shape[-1]
+    best = _heaviest(reading.seen.model, D, scan.backwards, cells.states[0, -1, -1])
+    account.grids.append(grid(f"{way} state, dimension {best + 1}", "state", rows, columns, cells.states[0, ..., best]))
+    for number, gate in enumerate(("diagonal", "above", "before", "new")):
+        account.grids.append(grid(f"{way} gate: {gate}", "gate", rows, columns, update[..., number]))
+    account.paths.append(Path(way, backtraced(update[..., :3].tolist(), scan.backwards)))
+
+
+def _heaviest(model: nn.Module, D: int, backwards: bool, last: Tensor) -> int:
+    """The dimension of the state with the largest weight in the score; without a linear score, the largest state."""
+    score = getattr(model, "score", None)
+    if not isinstance(score, nn.Linear) or score.in_features % D:
+        return int(last.abs().argmax())
+    return int(score.weight[0].abs().view(-1, D)[-1 if backwards else 0].argmax())
+
+
+def backtraced(gates: list[list[list[float]]], backwards: bool = False) -> tuple[tuple[int, int], ...]:
+    """From the cell where a scan ends to where it begins, always along the largest gate that stays in the grid."""
+    step = 1 if backwards else -1
+    L, R = len(gates), len(gates[0])
+    i, j = (0, 0) if backwards else (L - 1, R - 1)
+    path = [(i, j)]
+    while True:
+        steps = ((i + step, j + step), (i + step, j), (i, j + step))  # diagonal, above, before
+        ways = [(gate, at) for gate, at in zip(gates[i][j], steps, strict=True) if 0 <= at[0] < L and 0 <= at[1] < R]
+        if not ways:
+            return tuple(path)
+        _, (i, j) = max(ways, key=lambda way: way[0])
+        path.append((i, j))
+
+
+# Words and their letters
+
+
+def _terms(reading: Reading, model: BM25, _: Call, account: Account) -> None:
+    left, right = reading.seen.left.ids[0], reading.seen.right.ids[0]
+    slack = model.k1 * (1 - model.b + model.b * len(right) / float(model.average))
+    facts = []
+    for i, word in enumerate(left.tolist()):
+        where = (right == word).nonzero()[:, 0].tolist()
+        idf = float(model.idf[min(word, model.vocab)])
+        if where:
+            adds = idf * len(where) / (len(where) + slack)
+            facts.append(Fact(reading.left.words[i].text, (i,), tuple(where), adds, {"idf": idf, "times": len(where)}))
+    about = "Words of the left text that stand in the right one; what they add is the score."
+    account.tables.append(Table("matched terms", about, _largest(facts)))
+
+
+def _histograms(reading: Reading, model: DRMM, _: Call, account: Account) -> None:
+    z = next(call.output[0, :, 0] for call in reading.seen.calls if call.module is model.score)
+    idf = model.idf[reading.seen.left.ids[0].clamp(max=model.vocab)]
+    g = torch.ones_like(z) if model.rare is None else (model.rare * idf).softmax(0)
+    account.weights.append(Weights("term gate", _numbers(g)))
+    facts = [
+        Fact(word.text, (i,), (), None, {"histogram": float(z[i]), "gate": float(g[i]), "idf": float(idf[i])})
+        for i, word in enumerate(reading.left.words)
+    ]
+    about = "How well each left word's histogram of likenesses speaks for a match, and how much say the word has."
+    account.tables.append(Table("left words", about, tuple(facts)))
+
+
+def _letters(reading: Reading, spelt: Spelt, call: Call, account: Account) -> None:
+    """Each piece's part of what its word adds: the word's vector is the sum of its pieces'."""
+    if reading.grown is None or any(table.name == "letters" for table in account.tables):
+        return
+    vocabulary = reading.tokenizer.pieces
+    adds: dict[str, float] = {}
+    where: dict[str, tuple[set[int], set[int]]] = {}
+    for part in reading.grown.parts:
+        module, tokens = part.call.module, [each for each in part.call.args if isinstance(each, Tokens)][part.index]
+        if not isinstance(module, Spelt) or tokens.letters is None:
+            continue
+        side = 0 if tokens is reading.grown.left else 1
+        for t, slope in enumerate(part.slope):
+            for piece in tokens.letters[tokens.ids[0, t]].tolist():
+                if piece:
+                    name = vocabulary[piece]
+                    adds[name] = adds.get(name, 0.0) + float(module.table.weight[piece] @ slope)
+                    where.setdefault(name, (set(), set()))[side].add(t)
+    facts = [
+        Fact(name, tuple(sorted(where[name][0])), tuple(sorted(where[name][1])), value) for name, value in adds.items()
+    ]
+    about = "The pieces that words are spelt with, and what they add to the score by integrated gradients."
+    account.tables.append(Table("letters", about, _largest(facts)))
+
+
+def _topics(reading: Reading, model: DeepMatch, _: Call, account: Account) -> None:
+    """What each topic's own decision adds: the score minus that where the topic has met none of its words."""
+    seen, finest, units = reading.seen, model.counts[0], model.units
+    behind = model.layers[0] if len(model.layers) else model.committee
+    silent = model.bias.sigmoid().view(finest, units)
+    kept: list[Tensor] = []
+
+    def without(_: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor]:
+        h = args[0].view(-1, finest, units).clone()
+        kept.append(h[0])
+        h[torch.arange(finest), torch.arange(finest)] = silent
+        return (h.flatten(1),)
+
+    handle = behind.register_forward_pre_hook(without)
+    try:
+        scores = model(repeated(seen.left, finest), repeated(seen.right, finest)).tolist()
+    finally:
+        handle.remove()
+    facts = []
+    for topic, score in enumerate(scores):
+        left = _in_patch(seen.left, model.left_number, model.left_patch[topic])
+        right = _in_patch(seen.right, model.right_number, model.right_patch[topic])
+        if left and right:
+            values = {"decision": float(kept[0][topic].mean())}
+            facts.append(Fact(f"topic {topic + 1}", left, right, seen.score - score, values))
+    about = "The finest topics with words in both texts; what a topic adds is the score minus that without its words."
+    account.tables.append(Table("topics", about, _largest(facts)))
+
+
+def _in_patch(tokens: Tokens, number: Tensor, patch: Tensor) -> tuple[int, ...]:
+    words = number[tokens.ids[0].clamp(max=len(number) - 1)]
+    return tuple(((words[:, None] == patch).any(1) & (words > 0)).nonzero()[:, 0].tolist())
+
+
+# Bins and kernels
+
+
+def _bins(reading: Reading, part: BinWeights, call: Call, account: Account) -> None:
+    s, b = call.args
+    x, count = s.x[0, 0], len(part.w)
+    which = bin_of(x, count)
+    facts = []
+    for k in which.unique().tolist():
+        cells = which == k
+        edges = (
+            "1: the same word"
+            if k == count - 1
+            else f"{2 * k / (count - 1) - 1:+.2f} .. {2 * (k + 1) / (count - 1) - 1:+.2f}"
+        )
+        adds = float((part.w[k] * x * b[0])[cells].sum())
+        left, right = cells.any(1).nonzero()[:, 0], cells.any(0).nonzero()[:, 0]
+        values = {"weight": float(part.w[k]), "cells": float(cells.sum())}
+        facts.append(Fact(edges, tuple(left.tolist()), tuple(right.tolist()), adds, values))
+    about = (
+        "Likenesses by the bin their value falls in; what a bin adds is counted before the sigmoid of each left word."
+    )
+    account.tables.append(Table("bins", about, _largest(facts)))
+
+
+def _kernels(reading: Reading, part: SoftBins, call: Call, account: Account) -> None:
+    score = getattr(reading.seen.model, "score", None)
+    first = score[0] if isinstance(score, nn.Sequential) else score
+    phi = call.output[0]
+    channels = len(phi) // len(part.mu)
+    if not isinstance(first, nn.Linear) or first.weight.shape != (1, len(phi)):
+        return
+    mu = [f"μ = {mu:+.2f}" for mu in part.mu]
+    names = mu if channels == 1 else [f"channel {c + 1}, {each}" for c in range(channels) for each in mu]
+    facts = [
+        Fact(name, (), (), float(w * p), {"φ": float(p), "weight": float(w)})
+        for name, p, w in zip(names, phi, first.weight[0], strict=True)
+    ]
+    about = "Kernels that count likenesses near μ; what a kernel adds is its count times its weight, before the tanh."
+    account.tables.append(Table("kernels", about, _largest(facts)))
+
+
+# Grids that are pooled
+
+
+def _pooled(reading: Reading, pool: GridPool, call: Call, account: Account) -> None:
+    """The cells that won their piece of the grid, with the words they look at."""
+    s = call.args[0]
+    if s.x.shape[2:] != (len(reading.rows), len(reading.columns)):
+        return  # a pooling further back, whose cells have no words of their own
+    found = integrated(reading.seen, [pool])
+    if found is None or not found.adds_up:
+        return
+    conv = next((c.module for c in reading.seen.calls if c.output is s and isinstance(c.module, GridConv)), None)
+    around = conv.around if isinstance(conv, GridConv) else (0, 0, 0, 0)
+    i = pieces(s.mask.any(2).sum(1), pool.rows, pool.doubling)[0]  # [P, W]
+    j = pieces(s.mask.any(1).sum(1), pool.columns, pool.doubling)[0]  # [Q, V]
+    adds = found.parts[0].adds  # [C, P, Q]
+    totals: dict[tuple[int, int, int], float] = {}
+    for c, p, q in adds.abs().gt(0).nonzero().tolist():
+        piece = s.x[0, c][i[p]][:, j[q]]
+        at = int(piece.argmax())
+        cell = (c, int(i[p][at // piece.shape[1]]), int(j[q][at % piece.shape[1]]))
+        totals[cell] = totals.get(cell, 0.0) + float(adds[c, p, q])
+    facts = [
+        Fact(
+            f"{reading.rows[row].label} × {reading.columns[column].label}"
+            + (f", map {c + 1}" if len(adds) > 1 else ""),
+            reading.words(0, row, around[2], around[3]),
+            reading.words(1, column, around[0], around[1]),
+            total,
+            {"value": float(s.x[0, c, row, column])},
+        )
+        for (c, row, column), total in totals.items()
+    ]
+    about = "Cells that won their piece of the grid, and all the words that each of them looks at."
+    account.tables.append(Table("pooled cells", about, _largest(facts)))
+
+
+def _halved(reading: Reading, part: GridHalvingCNN, call: Call, account: Account) -> None:
+    """The cells of the last layer, with the words that each of them looks at."""
+    found = integrated(reading.seen, [part])
+    if found is None or not found.adds_up:
+        return
+    adds = found.parts[0].adds.view(-1, part.last, part.last).sum(0)  # [P, Q]
+    facts = []
+    for p, q in adds.abs().gt(0).nonzero().tolist():
+        left, right = (_reach(part, place, spans) for place, spans in ((p, reading.rows), (q, reading.columns)))
+        facts.append(Fact(f"cell {p + 1}, {q + 1}", left, right, float(adds[p, q])))
+    about = "Cells of the last layer, and all the words that each of them looks at."
+    account.tables.append(Table("pooled cells", about, _largest(facts)))
+
+
+def _reach(part: GridHalvingCNN, place: int, spans: Spans) -> tuple[int, ...]:
+    first, last = place, place
+    for halving in reversed(part.halvings):
+        first, last = 2 * first, 2 * last + 1 + int(halving.more)  # type: ignore[arg-type]
+    near: tuple[Span, ...] = spans[first : last + 1]
+    return tuple(range(near[0].first, near[-1].end)) if near else ()
+
+
+READERS: dict[type[nn.Module], Reader] = {
+    PACRR: _rare_first,
+    ESIM: _aligned,
+    SpatialGRU: _scanned,
+    BM25: _terms,
+    DRMM: _histograms,
+    Spelt: _letters,
+    DeepMatch: _topics,
+    BinWeights: _bins,
+    SoftBins: _kernels,
+    GridPool: _pooled,
+    GridHalvingCNN: _halved,
+}
+
+
+def _largest(facts: list[Fact]) -> tuple[Fact, ...]:
+    return tuple(sorted(facts, key=lambda fact: -abs(fact.adds or 0))[:MOST])
+
+
+def _numbers(x: Tensor) -> tuple[float, ...]:
+    return tuple(x.tolist())

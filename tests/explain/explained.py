@@ -1,0 +1,29 @@
+"""Small matchers to explain: every model of the table of cases, on toy words, its weights scrambled."""
+
+import functools
+
+import torch
+
+from models.toy import Case
+from pairlight import Matcher
+from toy_pairs import overlap
+
+LEFT = "Bama delo, firi kusi bama?"
+RIGHT = "Godu firi mama bama — 词 neverseen kusi"
+
+
+@functools.cache
+def matcher(case: Case) -> Matcher:
+    torch.manual_seed(0)
+    made = Matcher(case.name, **case.settings).fit(
+        overlap(12, seed=0), epochs=0, vectors="none", negatives="list", progress=False
+    )
+    assert made.model is not None
+    with torch.no_grad():
+        for parameter in made.model.parameters():
+            parameter.normal_(0, 0.4)
+        for module in made.model.modules():
+            if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None:
+                module.weight[module.padding_idx] = 0
+    made.model.eval()
+    return made
