@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from pairlight.cli import build, compare, demo, look, train, use
+from pairlight.cli import build, compare, demo, explain, look, train, use
 from pairlight.errors import InputError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app.command("train")(train.train)
 app.command("evaluate")(use.evaluate)
 app.command("score")(use.score)
 app.command("rank")(use.rank)
+app.command("explain")(explain.explain)
 app.command("compare")(compare.compare)
 app.command("models")(look.models)
 app.add_typer(look.data, name="data")

@@ -183,6 +183,14 @@ class Explanation(Plain):
     notes: tuple[str, ...] = ()  # what could not be told, and why
     probability: float | None = None  # calibrated, where the model is
 
+    @property
+    def shown(self) -> int | None:
+        """The grid to look at first: the state the path runs over, else the one with the cell that counts most."""
+        states = [place for place, grid in enumerate(self.grids) if grid.kind == "state"]
+        if states:
+            return states[0]
+        return self.cells[0].grid if self.cells else (0 if self.grids else None)
+
     def by(self, method: Method) -> Contributions | None:
         """The contributions found by this method, where the model allows it."""
         return next((each for each in self.contributions if each.method == method), None)

@@ -90,7 +90,8 @@ def strongest(seen: Run, met: Call, weigh: bool) -> tuple[tuple[Cell, ...], Inte
         Cell(c, at // R, at % R, float(x[c].flatten()[at]), order, add, add / whole if add and whole else add)
         for (c, at, order), add in zip(chosen, each_adds, strict=True)
     ]
-    cells.sort(key=lambda cell: (-abs(cell.adds or 0), -cell.value, cell.grid, cell.i, cell.j))
+    # What a model keeps stays in its own order; elsewhere what adds most comes first.
+    cells.sort(key=lambda cell: (0 if kept is None else cell.order, -abs(cell.adds or 0), -cell.value, cell.grid))
     return tuple(cells), found
 
 

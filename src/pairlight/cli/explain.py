@@ -1,0 +1,57 @@
+"""`pairlight explain`: why two texts match, in the terminal, as JSON, as a picture or as a page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from pairlight.cli import common
+from pairlight.errors import InputError
+from pairlight.files import write_text
+from pairlight.progress import showing
+
+
+def explain(
+    model: Annotated[Path, typer.Argument(help="Folder of a saved model.")],
+    left: Annotated[str, typer.Argument(help="The left text.")],
+    right: Annotated[list[str], typer.Argument(help="The right text, or several to compare.")],
+    png: Annotated[Path | None, typer.Option("--png", help="Draw the grid of the best pair to this PNG file.")] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Draw it to this SVG file.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a page to this HTML file.")] = None,
+    grid: Annotated[
+        int | None, typer.Option("--grid", min=1, help="Which grid to draw; as numbered in --json.")
+    ] = None,
+    threads: common.Threads = None,
+    as_json: common.Json = False,
+) -> None:
+    """Show why two texts match, or why one of several matches best."""
+    for path, form in ((png, ".png"), (svg, ".svg"), (html, ".html")):
+        if path is not None and path.suffix != form:
+            raise InputError(f"--{form[1:]} {path} does not end in {form}: name it so.")
+    from pairlight.matcher import Matcher
+
+    common.use_threads(threads)
+    matcher = Matcher.load(model)
+    with showing(not as_json) as show:
+        common.warnings_as_lines(show)
+        compared = None if len(right) == 1 else matcher.explain(left, right)
+        best = matcher.explain(left, right[0]) if compared is None else compared.explanations[0]
+        for path in (png, svg):
+            if path is not None:
+                from pairlight.explain.picture import picture
+
+                picture(best, path, grid=None if grid is None else grid - 1)
+        if html is not None:
+            from pairlight.explain.page import page
+
+            write_text(html, page([best] if compared is None else compared.explanations))
+    if as_json:
+        print((best if compared is None else compared).to_json())
+        return
+    from pairlight.explain.terminal import Ranked, Shown
+
+    Console(highlight=False).print(Shown(best) if compared is None else Ranked(compared))
+    for path in (png, svg, html):
+        if path is not None:
+            print(f"Written to {path}")
