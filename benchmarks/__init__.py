@@ -1,0 +1,1 @@
+"""How fast pairlight is on this machine, beside what a user might pick instead: `python -m benchmarks`."""

@@ -1,0 +1,81 @@
+"""One run of everything, or of a part: results as JSON and as a page of Markdown."""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks import growth, machine, versus
+from benchmarks.every_model import every_model
+from benchmarks.loops import loops
+from benchmarks.report import goals, report
+from pairlight.errors import InputError
+from pairlight.files import write_text
+from pairlight.models import MODELS, model_named
+
+PARTS = ("models", "double-loop", "packed", "cross-encoders", "loops", "growth", "start")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one round and small sizes, to see that all runs")
+    parser.add_argument("--only", default=",".join(MODELS), help="models of the table of every model")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {', '.join(PARTS)}")
+    parser.add_argument("--out", type=Path, help="folder; a whole run goes to benchmarks, others to build/benchmarks")
+    given = parser.parse_args()
+    try:
+        run(given.quick, given.only.split(","), given.parts.split(","), given.out)
+    except InputError as error:
+        sys.exit(f"benchmarks: {error}")
+
+
+def run(quick: bool, models: list[str], parts: list[str], out: Path | None) -> None:
+    for name in models:
+        model_named(name)
+    if unknown := set(parts) - set(PARTS):
+        raise InputError(f"--parts {', '.join(unknown)} is none of {', '.join(PARTS)}.")
+    whole = not quick and models == list(MODELS) and parts == list(PARTS)
+    folder = out or (Path(__file__).parent if whole else Path("build", "benchmarks"))
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    started = time.perf_counter()
+
+    def say(line: str) -> None:
+        print(f"{time.perf_counter() - started:5.0f} s  {line}", file=sys.stderr, flush=True)
+
+    rounds = 1 if quick else 3
+    results: dict[str, Any] = {"machine": machine.machine(), "quick": quick}
+    pictures: list[str] = []
+    if "models" in parts:
+        results["models"] = every_model(models, rounds, say)
+    if "double-loop" in parts:
+        results["double_loop"] = versus.double_loop(("30x40",) if quick else ("30x40", "50x50"), rounds, say)
+    if "packed" in parts:
+        results["packed"] = versus.packed(rounds, say)
+    if "cross-encoders" in parts:
+        results["cross_encoders"] = versus.against_cross_encoders(rounds, say)
+    if "loops" in parts:
+        results["loops"] = loops(rounds, say)
+    if "growth" in parts:
+        results["growth"] = {
+            "by_length": growth.by_length((5, 20, 80) if quick else (5, 10, 20, 50, 100, 200, 400), rounds, say),
+            "by_vocabulary": growth.by_vocabulary((10_000,) if quick else (10_000, 100_000, 1_000_000), rounds, say),
+            "by_pairs": growth.by_pairs((1_000, 10_000) if quick else (10_000, 100_000, 1_000_000), say),
+        }
+        pictures = growth.plots(results["growth"], folder)
+    if "start" in parts:
+        results["start"] = machine.cold_start(rounds, say)
+        results["installed_mb"] = machine.installed_megabytes()
+    results["goals"] = goals(results)
+    results["seconds"] = time.perf_counter() - started
+    write_text(folder / "results.json", json.dumps(results, indent=1) + "\n")
+    write_text(folder / "results.md", report(results, pictures))
+    say(f"Done: {folder / 'results.md'}")
+
+
+if __name__ == "__main__":
+    main()

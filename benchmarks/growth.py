@@ -1,0 +1,81 @@
+"""How cost grows with the length of texts, with the vocabulary and with the number of pairs; and plots of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.clock import interleaved
+from benchmarks.data_path import data_path
+from benchmarks.subject import Subject
+from benchmarks.workloads import made
+from pairlight.errors import InputError
+
+MODELS = ("mv-lstm", "match-srnn", "arc-i", "knrm")
+_LISTS = 16  # a step of 32 pairs
+
+Say = Callable[[str], None]
+Rows = list[dict[str, Any]]
+
+
+def by_length(lengths: tuple[int, ...], rounds: int, say: Say) -> Rows:
+    """Milliseconds of training a pair, both texts as long as said."""
+    rows = []
+    for length in lengths:
+        say(f"Texts of {length} words")
+        pairs = made(length, length, _LISTS)
+        sides = {name: Subject(name, pairs, _LISTS).trained for name in MODELS}
+        speed = interleaved(sides, rounds)
+        rows += [{"words": length, "model": name, "ms": 1000 / speed[name]} for name in MODELS]
+    return rows
+
+
+def by_vocabulary(sizes: tuple[int, ...], rounds: int, say: Say) -> Rows:
+    """Milliseconds of training a pair of 30 and 40 words where the model knows so many words."""
+    rows = []
+    for size in sizes:
+        say(f"{size:,} words")
+        subject = Subject("mv-lstm", made(30, 40, 4 * 64), 64)
+        grown = subject.tokenizer.with_words(f"word{i}" for i in range(size - subject.tokenizer.vocab))
+        model = type(subject.model)(grown.vocab)
+        speed = interleaved({"mv-lstm": subject.with_model(model).trained}, rounds)
+        rows.append({"vocabulary": grown.vocab, "model": "mv-lstm", "ms": 1000 / speed["mv-lstm"]})
+    return rows
+
+
+def by_pairs(sizes: tuple[int, ...], say: Say) -> Rows:
+    """What comes before training, for so many pairs."""
+    return [data_path(size, say) for size in sizes]
+
+
+def plots(results: dict[str, Any], folder: Path) -> list[str]:
+    """The growth as pictures, and their file names."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError("Plots need matplotlib: pip install 'pairlight[plots]'.") from None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    lines: dict[str, tuple[str, str, dict[str, list[tuple[float, float]]]]] = {
+        "length": ("words in each text", "ms of training a pair", {}),
+        "vocabulary": ("words known", "ms of training a pair", {}),
+        "pairs": ("pairs", "seconds", {}),
+    }
+    for row in results["by_length"]:
+        lines["length"][2].setdefault(row["model"], []).append((row["words"], row["ms"]))
+    for row in results["by_vocabulary"]:
+        lines["vocabulary"][2].setdefault(row["model"], []).append((row["vocabulary"], row["ms"]))
+    for row in results["by_pairs"]:
+        for name, value in row["seconds"].items():
+            lines["pairs"][2].setdefault(name, []).append((row["pairs"], value))
+    names = []
+    for name, (across, up, drawn) in lines.items():
+        figure, axes = pyplot.subplots(figsize=(5, 3.5), layout="constrained")
+        for label, points in drawn.items():
+            axes.plot(*zip(*points, strict=True), marker="o", label=label)
+        axes.set(xscale="log", yscale="log", xlabel=across, ylabel=up)
+        axes.legend(frameon=False)
+        names.append(f"growth-{name}.png")
+        figure.savefig(folder / names[-1], dpi=120, metadata={"Software": None})
+        pyplot.close(figure)
+    return names

@@ -1,0 +1,102 @@
+"""A model put to the test on a workload: trained and scored through pairlight's own loops, as a user would."""
+
+import time
+from typing import Any
+
+import numpy as np
+import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from benchmarks.clock import peak_megabytes, seconds
+from pairlight.data.batches import shuffled
+from pairlight.data.pairs import Pairs
+from pairlight.models import model_named
+from pairlight.models.base import PairModel
+from pairlight.models.scoring import score_pairs, tokens
+from pairlight.progress import Show
+from pairlight.training.examples import Lists
+from pairlight.training.fit import Moment, fit
+from pairlight.training.options import Options
+from pairlight.training.start import start
+
+LONGEST = 1000  # words: nothing is cut
+_AFFORDABLE = {"urae": {"steps": 3}}  # its training without labels is not what is measured
+
+
+class Subject:
+    """A model with its words on some pairs. A step sees `batch` better texts, each with one worse one."""
+
+    def __init__(self, name: str, pairs: Pairs, batch: int = 64, **settings: Any) -> None:
+        given = {"vectors": "none", "max_length": LONGEST, "batch": batch, "wrong": 1, "epochs": 2}
+        options = Options.of(model_named(name).recipe, given)
+        self.options = Options.of(options.as_dict(), {"loss": "hinge"} if options.loss == "auto" else {})
+        self.name, self.pairs = name, pairs
+        torch.manual_seed(1)
+        tokenizer, model = start(name, _AFFORDABLE.get(name, {}) | settings, pairs, self.options, Show(None))
+        self.tokenizer, self.model = tokenizer, model
+        self.encoded = tokenizer.encode(pairs.texts, LONGEST)
+        self.model.prepare(self.encoded, pairs)
+
+    @property
+    def trains(self) -> bool:
+        return any(parameter.requires_grad for parameter in self.model.parameters())
+
+    def with_model(self, model: PairModel) -> "Subject":
+        """The same words and pairs for another model."""
+        other = object.__new__(Subject)
+        other.__dict__ = {**self.__dict__, "model": model}
+        return other
+
+    def only(self, lists: int) -> "Subject":
+        """The same model on the first lists alone."""
+        other, pairs = self.with_model(self.model), self.pairs
+        rows = pairs.group < lists
+        columns = (pairs.left, pairs.right, pairs.group, pairs.label)
+        other.pairs = Pairs(pairs.texts, *(column[rows] for column in columns if column is not None))
+        return other
+
+    def trained(self) -> float:
+        """Pairs a second of CPU time in the second of two epochs: batch building, both passes and the optimiser."""
+        at: dict[int, float] = {}
+
+        def watch(moment: Moment) -> None:
+            at[moment.epoch] = time.process_time()
+
+        fit(self.model, self.encoded, self.pairs, self.options, watch=watch)
+        return 2 * self.pairs.lists / (at[2] - at[1])
+
+    def scored(self) -> float:
+        """Pairs a second of CPU time, texts once tokenised."""
+        return len(self.pairs) / seconds(self.score)
+
+    def score(self) -> np.ndarray:
+        return score_pairs(self.model, self.encoded, self.pairs.left, self.pairs.right)
+
+    def training_megabytes(self) -> float | None:
+        """What one training step adds to memory at its highest."""
+        one = self.only(self.options.batch)
+        options = Options.of(one.options.as_dict(), {"epochs": 1})
+        return peak_megabytes(lambda: fit(one.model, one.encoded, one.pairs, options))
+
+    def scoring_megabytes(self) -> float | None:
+        return peak_megabytes(self.score)
+
+    def outside(self) -> dict[str, float]:
+        """Shares of training that are not the model's own arithmetic: building batches, and the optimiser."""
+        spent = [0.0]
+        hooks = [
+            register_optimizer_step_pre_hook(lambda *_: spent.__setitem__(0, spent[0] - time.process_time())),
+            register_optimizer_step_post_hook(lambda *_: spent.__setitem__(0, spent[0] + time.process_time())),
+        ]
+        whole = seconds(lambda: fit(self.model, self.encoded, self.pairs, self.options))
+        for hook in hooks:
+            hook.remove()
+        return {"batches": self.options.epochs * seconds(self._batches) / whole, "optimizer": spent[0] / whole}
+
+    def _batches(self) -> None:
+        rng = np.random.default_rng(0)
+        epoch = Lists(self.pairs, self.options.wrong).epoch(rng)
+        width = self.encoded.lengths[epoch.left] * self.encoded.lengths[epoch.right].max(1)
+        for some in shuffled(width, self.options.batch, rng):
+            tokens(self.encoded, epoch.left[some], torch.device("cpu"))
+            tokens(self.encoded, epoch.right[some].T.reshape(-1), torch.device("cpu"))
