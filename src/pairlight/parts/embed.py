@@ -4,6 +4,7 @@ from typing import TypedDict
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from pairlight.errors import InputError
 from pairlight.parts import Seq, Tokens
@@ -32,7 +33,14 @@ class Embed(nn.Module):
 
     def forward(self, tokens: Tokens) -> Seq:
         known = tokens.ids.masked_fill(tokens.ids >= self.vocab, UNKNOWN).masked_fill(~tokens.mask, PADDING)
-        return Seq(self.dropout(self.table(known)), tokens.mask, tokens.ids)
+        return Seq(self.dropout(self._rows(known)), tokens.mask, tokens.ids)
+
+    def _rows(self, ids: Tensor) -> Tensor:
+        if not (self.table.sparse and torch.is_grad_enabled()):
+            return self.table(ids)
+        # Each distinct word once: its gradient is then summed in the order that the dense one is, to the same bits.
+        words, place = ids.unique(return_inverse=True)
+        return F.embedding(place, self.table(words))  # [B, L, D]
 
 
 class Gate(nn.Module):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from pairlight.data.batches import shuffled
 from pairlight.data.pairs import Pairs
@@ -19,6 +19,7 @@ from pairlight.files import write_text
 from pairlight.models.base import PairModel
 from pairlight.models.scoring import tokens
 from pairlight.text.tokenizer import Encoded
+from pairlight.training.adagrad import RowAdagrad
 from pairlight.training.checkpoint import load_checkpoint, save_checkpoint
 from pairlight.training.examples import Epoch, Labelled, Lists
 from pairlight.training.losses import LABELLED, hinge, softmax
@@ -148,8 +149,13 @@ def _loss(
 
 def _optimizer(model: PairModel, options: Options) -> torch.optim.Optimizer:
     parameters = [p for p in model.parameters() if p.requires_grad]
+    # Decay moves every row, and clipping asks for the norm of a whole gradient.
+    rows_only = options.optimizer == "adagrad" and not options.weight_decay and not options.clip
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            module.sparse = rows_only
     if options.optimizer == "adagrad":
-        return torch.optim.Adagrad(parameters, options.lr, eps=options.epsilon, weight_decay=options.weight_decay)
+        return RowAdagrad(parameters, options.lr, eps=options.epsilon, weight_decay=options.weight_decay)
     kind = torch.optim.Adam if options.optimizer == "adam" else torch.optim.AdamW
     return kind(parameters, options.lr, weight_decay=options.weight_decay)
 
