@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pairlight.data.pairs import Pairs
 from pairlight.files import write_text
+
+if TYPE_CHECKING:
+    from pairlight.matcher import Matcher
 
 Parts = dict[str, Pairs]
 
@@ -35,6 +38,14 @@ class Cell:
         return f"{self.model}-{self.seed}-{mark}"
 
 
+Work = Callable[[Cell, Parts], dict[str, Any]]
+
+
+def measured(cell: Cell, parts: Parts) -> dict[str, Any]:
+    """Train one cell, chosen on dev and measured once on test."""
+    return trained(cell, parts)[1]
+
+
 def compare(
     parts: Parts,
     cells: Iterable[Cell],
@@ -42,8 +53,12 @@ def compare(
     *,
     jobs: int,
     done: Callable[[Cell, dict[str, Any], float], None],
+    work: Work = measured,
 ) -> list[dict[str, Any]]:
-    """Run the cells that `folder` does not hold yet, `jobs` at a time, and give the results of all."""
+    """Run the cells that `folder` does not hold yet, `jobs` at a time, and give the results of all.
+
+    `work` is a function of a module, since other processes must find it by its name.
+    """
     cells = list(cells)
     found: dict[str, dict[str, Any]] = {}
     for cell in cells:
@@ -57,7 +72,7 @@ def compare(
         context = multiprocessing.get_context("spawn")
         pool = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(parts,))
         try:
-            running = {pool.submit(_run, cell): cell for cell in missing}
+            running = {pool.submit(_run, work, cell): cell for cell in missing}
             for future in as_completed(running):
                 cell = running[future]
                 found[cell.name] = future.result()
@@ -82,23 +97,28 @@ def _begin(parts: Parts) -> None:
     _parts.update(parts)
 
 
-def _run(cell: Cell) -> dict[str, Any]:
-    """Train one cell, chosen on dev and measured once on test."""
+def _run(work: Work, cell: Cell) -> dict[str, Any]:
     warnings.simplefilter("ignore")
+    return work(cell, _parts)
+
+
+def trained(cell: Cell, parts: Parts) -> tuple["Matcher", dict[str, Any]]:
+    """The matcher of a cell and what is told of it."""
     from pairlight.matcher import Matcher
 
     started = time.perf_counter()
     matcher = Matcher(cell.model, **cell.settings)
-    matcher.fit(_parts["train"], _parts["dev"], seed=cell.seed, progress=False, **cell.options)
+    matcher.fit(parts["train"], parts["dev"], seed=cell.seed, progress=False, **cell.options)
     assert matcher.model is not None
-    return {
+    return matcher, {
         "model": cell.model,
         "seed": cell.seed,
         "settings": cell.settings,
         "options": cell.options,
-        "dev": matcher.evaluate(_parts["dev"]).metrics,
-        "test": matcher.evaluate(_parts["test"]).metrics,
+        "dev": matcher.evaluate(parts["dev"]).metrics,
+        "test": matcher.evaluate(parts["test"]).metrics,
         "epochs": len(matcher.history.epochs),
+        "curve": matcher.history.epochs,
         "train_seconds": round(sum(epoch["seconds"] for epoch in matcher.history.epochs), 1),
         "seconds": round(time.perf_counter() - started, 1),
         "parameters": sum(p.numel() for p in matcher.model.parameters() if p.requires_grad),

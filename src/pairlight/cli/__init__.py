@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from pairlight.cli import build, compare, demo, explain, look, train, use
+from pairlight.cli import build, compare, demo, explain, look, reproduce, train, use
 from pairlight.errors import InputError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command("compare")(compare.compare)
 app.command("models")(look.models)
 app.add_typer(look.data, name="data")
 app.add_typer(build.build, name="build")
+app.command("reproduce")(reproduce.reproduce)
 app.command("demo")(demo.demo)
 
 

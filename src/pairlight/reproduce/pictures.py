@@ -1,0 +1,98 @@
+"""The pictures of a report: learning curves of every cell, and figure 4 of the Match-SRNN paper."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairlight.errors import InputError
+from pairlight.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+GREY = "#c9ced6"
+Curves = dict[str, Sequence[list[dict[str, Any]]]]  # label -> for every seed, its epochs
+
+
+@contextmanager
+def _figure(path: Path, rows: int, columns: int, width: float, height: float) -> Iterator[list["Axes"]]:
+    """Axes, row by row, that become the PNG file at `path`."""
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError("The pictures need matplotlib: pip install 'pairlight[plots]'.") from None
+    with rc_context({"text.parse_math": False, "font.size": 9}):
+        figure = Figure((width * columns, height * rows), layout="constrained")
+        axes = figure.subplots(rows, columns, squeeze=False)
+        yield list(axes.flat)
+        with replacing(path) as file:
+            figure.savefig(file, format="png", dpi=150, metadata={"Software": None})
+
+
+def draw_curves(path: Path, curves: Curves, metric: str) -> None:
+    """Training loss and dev metric after every epoch: a plot for each row of the table, a line for each seed."""
+    shown = {label: seeds for label, seeds in curves.items() if any(seeds)}
+    if not shown:
+        return
+    columns = min(3, len(shown))
+    rows = -(-len(shown) // columns)
+    with _figure(path, rows, columns, 3.4, 2.3) as axes:
+        for ax in axes[len(shown) :]:
+            ax.set_axis_off()
+        for ax, (label, seeds) in zip(axes, shown.items(), strict=False):
+            other = ax.twinx()
+            for epochs in seeds:
+                numbers = [epoch["epoch"] for epoch in epochs]
+                ax.plot(numbers, [epoch["loss"] for epoch in epochs], color="#b35806", lw=1, ls="--")
+                other.plot(numbers, [epoch["metric"] for epoch in epochs], color="#2166ac", lw=1.2)
+                if epochs and "test" in epochs[0]:
+                    other.plot(numbers, [epoch["test"] for epoch in epochs], color="#1b7837", lw=1.2, ls=":")
+            ax.set_title(label, fontsize=9)
+            ax.set_xlabel("epoch")
+            ax.set_ylabel("loss (dashed)", color="#b35806")
+            other.set_ylabel(f"{metric} on dev (line)", color="#2166ac")
+
+
+def draw_figure_4(path: Path, example: dict[str, Any]) -> None:
+    """The table of dynamic programming, the model's states and its gates, with the paths in grey.
+
+    As in the paper, the first sequence runs across and the second down.
+    """
+    left, right = example["left"], example["right"]
+    with _figure(path, 1, 3, 3.9, 4.1) as axes:
+        table, states, gates = axes
+        _grid(table, "(a) dynamic programming", left, right, example["table_path"])
+        _grid(states, "(b) states of Match-SRNN", left, right, example["path"])
+        _grid(gates, "(c) gates of Match-SRNN", left, right, example["path"])
+        for i in range(len(left) + 1):
+            for j in range(len(right) + 1):
+                table.text(i, j, str(example["table"][i][j]), ha="center", va="center")
+                states.text(
+                    i, j, f"{example['states'][i - 1][j - 1]:.2f}" if i and j else "0", ha="center", va="center"
+                )
+                if i and j:
+                    diagonal, top, before, new = example["gates"][i - 1][j - 1]
+                    # Each gate stands on the side of the neighbour it lets in; the picture is turned, so top is left.
+                    for x, y, gate in ((-0.26, -0.3, diagonal + new), (0.26, -0.3, before), (-0.26, 0.28, top)):
+                        gates.text(i + x, j + y, f"{gate:.1f}", ha="center", va="center", fontsize=7)
+        gates.set_xlabel("upper left: diagonal and new; upper right: from above; lower left: from the left", fontsize=7)
+
+
+def _grid(ax: "Axes", title: str, left: list[str], right: list[str], path: list[tuple[int, int]]) -> None:
+    from matplotlib.patches import Rectangle
+
+    ax.set_title(title)
+    ax.set_xlim(-0.5, len(left) + 0.5)
+    ax.set_ylim(len(right) + 0.5, -0.5)
+    ax.set_aspect("equal")
+    ax.set_xticks(range(len(left) + 1), ["", *left])
+    ax.set_yticks(range(len(right) + 1), ["", *right])
+    ax.xaxis.tick_top()
+    ax.tick_params(length=0)
+    for i, j in path:
+        ax.add_patch(Rectangle((i - 0.5, j - 0.5), 1, 1, color=GREY, lw=0))
+    for at in range(max(len(left), len(right)) + 2):
+        ax.axvline(at - 0.5, color="#8a929e", lw=0.6)
+        ax.axhline(at - 0.5, color="#8a929e", lw=0.6)
