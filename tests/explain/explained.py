@@ -4,16 +4,31 @@ import functools
 
 import torch
 
-from models.toy import Case
+from models.toy import CASES, Case
 from pairlight import Matcher
+from pairlight.explain.explanation import Explanation
 from toy_pairs import overlap
 
 LEFT = "Bama delo, firi kusi bama?"
 RIGHT = "Godu firi mama bama — 词 neverseen kusi"
 
 
-@functools.cache
 def matcher(case: Case) -> Matcher:
+    return _matcher(str(case))
+
+
+def explained(case: Case) -> Explanation:
+    return _explained(str(case))
+
+
+@functools.cache
+def _explained(name: str) -> Explanation:
+    return _matcher(name).explain(LEFT, RIGHT)
+
+
+@functools.cache
+def _matcher(name: str) -> Matcher:
+    case = next(each for each in CASES if str(each) == name)
     torch.manual_seed(0)
     made = Matcher(case.name, **case.settings).fit(
         overlap(12, seed=0), epochs=0, vectors="none", negatives="list", progress=False

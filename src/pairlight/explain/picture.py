@@ -80,7 +80,7 @@ def drawn(it: Explanation, at: int, missing: frozenset[str] = frozenset()) -> "F
     if grid.kind == "state":
         _path(axes, it, grid.name)
     beside = _bars(figure, it, grid, width, height)
-    bar = figure.add_axes((1 + (beside + 1.5 * GAP) / width, 0, 0.16 / width, 1))
+    bar = figure.add_axes((1 + (beside + 3 * GAP) / width, 0, 0.16 / width, 1))
     figure.colorbar(image, cax=bar).set_label(_unit(grid), fontsize=10)
     bar.tick_params(labelsize=9, length=2)
     bar.spines[:].set_visible(False)
@@ -163,8 +163,8 @@ def _bars(figure: "Figure", it: Explanation, grid: Grid, width: float, height: f
     beside.axvline(0, color="#888888", linewidth=0.8)
     below.axhline(0, color="#888888", linewidth=0.8)
     i, j = (max(range(len(side)), key=lambda t: abs(side[t])) for side in (adds.left, adds.right))
-    beside.annotate(f"{adds.left[i]:+.2f}", (max(adds.left[i], 0), i), (2, 0), **_SMALL, va="center")
-    below.annotate(f"{adds.right[j]:+.2f}", (j, max(adds.right[j], 0)), (0, 2), **_SMALL, ha="center")
+    beside.annotate(f"{adds.left[i]:+.2g}", (max(adds.left[i], 0), i), (2, 0), **_SMALL, va="center")
+    below.annotate(f"{adds.right[j]:+.2g}", (j, max(adds.right[j], 0)), (0, 2), **_SMALL, ha="center")
     for axes in (beside, below):
         axes.set(xticks=[], yticks=[])
         axes.spines[:].set_visible(False)
