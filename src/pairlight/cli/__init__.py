@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from pairlight.cli import build, compare, demo, explain, look, reproduce, train, use
+from pairlight.cli import build, compare, demo, doctor, explain, look, reproduce, train, use
 from pairlight.errors import InputError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.add_typer(look.data, name="data")
 app.add_typer(build.build, name="build")
 app.command("reproduce")(reproduce.reproduce)
 app.command("demo")(demo.demo)
+app.command("doctor")(doctor.doctor)
 
 
 def main() -> None:
