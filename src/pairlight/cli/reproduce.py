@@ -1,5 +1,6 @@
 """`pairlight reproduce`: a paper's table with our numbers beside the paper's."""
 
+import difflib
 import os
 import time
 from pathlib import Path
@@ -12,12 +13,19 @@ from pairlight.errors import InputError
 from pairlight.progress import showing
 
 LCS = "match-srnn-lcs"
+LCS_TITLE = "Section 5 and figure 4 of the Match-SRNN paper: counting longest common subsequences"
 
 
 def reproduce(
     name: Annotated[str, typer.Argument(help="Which experiment; `list` tells them all.")],
-    out: Annotated[Path | None, typer.Option("--out", help="Folder for the results and the finished cells.")] = None,
-    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="How often each model is trained.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder for results, data and finished cells.")] = Path(
+        "reproduced"
+    ),
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, help="How often each model is trained: 1 small, 3 full, 5 for LCS.")
+    ] = None,
+    models: Annotated[str | None, typer.Option("--models", help="Only these rows, with commas between them.")] = None,
+    data: Annotated[str | None, typer.Option("--data", help="Only these data sets, with commas between them.")] = None,
     scale: Annotated[str, typer.Option("--scale", help="small: minutes; full: the whole protocol.")] = "small",
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Models trained at the same time, one core each.")] = (
         os.cpu_count() or 1
@@ -25,12 +33,67 @@ def reproduce(
     as_json: common.Json = False,
 ) -> None:
     """Run a paper's experiment; what is done stays done when it is stopped and run again."""
+    from pairlight.reproduce.experiments import EXPERIMENTS
+
+    titles = {each: found.title for each, found in EXPERIMENTS.items()} | {LCS: LCS_TITLE}
+    if name == "list":
+        if as_json:
+            common.print_json(titles)
+            return
+        for each, title in titles.items():
+            print(f"{each:16} {title}")
+        return
     if scale not in ("small", "full"):
-        raise InputError(f"--scale {scale!r} is neither small nor full.")
+        raise InputError(f"--scale {scale!r} is neither small nor full: give one of these.")
+    if name not in titles:
+        near = difflib.get_close_matches(name, titles, 1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"There is no experiment named {name!r}.{meant} The experiments are: {', '.join(titles)}.")
     if name == LCS:
-        _lcs(out or Path(name), seeds or 5, scale, jobs, as_json)
+        if models is not None or data is not None:
+            raise InputError(f"{LCS} has one model and data of its own: leave --models and --data out.")
+        _lcs(out, seeds or 5, scale, jobs, as_json)
     else:
-        raise InputError(f"There is no experiment named {name!r}: `pairlight reproduce list` tells them all.")
+        _table(name, out, seeds or (1 if scale == "small" else 3), models, data, scale, jobs, as_json)
+
+
+def _table(
+    name: str, out: Path, seeds: int, models: str | None, data: str | None, scale: str, jobs: int, as_json: bool
+) -> None:
+    from pairlight.reproduce.experiments import EXPERIMENTS
+    from pairlight.reproduce.report import write_report
+    from pairlight.reproduce.run import chosen_data, chosen_rows, run
+
+    started = time.perf_counter()
+    experiment = EXPERIMENTS[name]
+    rows, on = chosen_rows(experiment, models), chosen_data(experiment, data)
+    with showing() as show:
+        show.say(
+            f"{len(rows)} rows x {len(on)} data sets x {seeds} seeds, {jobs} at a time; cells are kept in {out}/cells."
+        )
+
+        def done(where: Any, cell: Any, result: dict[str, Any], share: float) -> None:
+            figures = ", ".join(f"{each} {result['dev'][each]:.3f}" for each in where.metrics if each in result["dev"])
+            show.say(f"{where.data}, {cell.model} seed {cell.seed}: dev {figures}, {result['seconds']:.0f} s")
+            show.share("All cells", share)
+
+        tables = run(
+            experiment,
+            rows,
+            on,
+            out,
+            scale=scale,
+            seeds=seeds,
+            jobs=jobs,
+            making=lambda each, share: show.share(f"Making {each}", share),
+            done=done,
+        )
+    text = write_report(out, name, experiment.title, tables, scale, common.command_line())
+    if as_json:
+        common.print_json(tables)
+        return
+    print(text)
+    print(f"Written to {out}/{name}.md, .html, .json and pictures in {time.perf_counter() - started:.0f} s.")
 
 
 def _lcs(out: Path, seeds: int, scale: str, jobs: int, as_json: bool) -> None:

@@ -55,6 +55,19 @@ def draw_curves(path: Path, curves: Curves, metric: str) -> None:
             other.set_ylabel(f"{metric} on dev (line)", color="#2166ac")
 
 
+def draw_bars(path: Path, rows: Sequence[tuple[str, float | None, float | None]], metric: str) -> None:
+    """For each row of a table, the paper's figure and ours."""
+    with _figure(path, 1, 1, 6.4, 0.8 + 0.4 * len(rows)) as (ax,):
+        for number, (_, paper, ours) in enumerate(rows):
+            for shift, value, colour in ((-0.2, paper, GREY), (0.2, ours, "#2166ac")):
+                if value is not None:
+                    ax.barh(number + shift, value, 0.38, color=colour)
+                    ax.text(value, number + shift, f" {value:.3f}", va="center", fontsize=7)
+        ax.set_yticks(range(len(rows)), [label for label, _, _ in rows])
+        ax.invert_yaxis()
+        ax.set_xlabel(f"{metric}: grey the paper's, blue ours")
+
+
 def draw_figure_4(path: Path, example: dict[str, Any]) -> None:
     """The table of dynamic programming, the model's states and its gates, with the paths in grey.
 

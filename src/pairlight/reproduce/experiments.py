@@ -1,0 +1,177 @@
+"""The papers' tables, literally: which rows, trained how, on which data, and the figures the papers print."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pairlight.tasks.recipes import COMMON, RECIPES
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a paper's table."""
+
+    label: str
+    model: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    paper: Mapping[str, float] = field(default_factory=dict)  # metric -> the paper's figure
+
+
+@dataclass(frozen=True)
+class On:
+    """One data set an experiment runs on: a name of `pairlight.reproduce.data`, and what is measured there."""
+
+    data: str
+    instead: str  # what the paper ran on
+    metrics: tuple[str, ...]  # the first is the one that significance is told of
+    baseline: str  # label of the row that the paper's figures call its best baseline
+
+
+@dataclass(frozen=True)
+class Experiment:
+    title: str
+    rows: tuple[Row, ...]
+    on: tuple[On, ...]
+    every_epoch: bool = False  # measure test after every epoch as well
+
+
+def _ranked(label: str, model: str, p_at_1: float, mrr: float | None = None, **settings: Any) -> Row:
+    paper = {"P@1": p_at_1} | ({} if mrr is None else {"MRR": mrr})
+    return Row(label, model, settings, paper=paper)
+
+
+def _wikiqa(label: str, model: str, ndcg_3: float, ndcg_5: float, mean_ap: float, **settings: Any) -> Row:
+    own = RECIPES["wikiqa"].get(model)
+    return Row(
+        label,
+        model,
+        (dict(own.settings) if own else {}) | settings,
+        COMMON["wikiqa"] | (own.options if own else {}),
+        {"MAP": mean_ap, "nDCG@3": ndcg_3, "nDCG@5": ndcg_5},
+    )
+
+
+def _quora(label: str, model: str, **settings: Any) -> Row:
+    """Figure 3 shows bars and no numbers, so there is none to stand beside ours."""
+    own = RECIPES["wikiqa"].get(model)
+    return Row(label, model, (dict(own.settings) if own else {}) | settings, {"vectors": "glove-50d", "freeze": True})
+
+
+_YAHOO = "Yahoo! Answers, 60,564 questions"
+_QA = ("P@1", "MRR")
+
+_TABLE_3 = (
+    _ranked("Random Guess", "random", 0.200, 0.457),
+    _ranked("BM25", "bm25", 0.579, 0.726),
+    _ranked("ARC-I", "arc-i", 0.581, 0.756),
+    _ranked("CNTN", "cntn", 0.626, 0.781),
+    _ranked("LSTM-RNN", "lstm-rnn", 0.690, 0.822),
+    _ranked("RAE", "urae", 0.398, 0.652),
+    _ranked("DeepMatch", "deepmatch", 0.452, 0.679),
+    _ranked("ARC-II", "arc-ii", 0.591, 0.765),
+    _ranked("MultiGranCNN", "multigran-cnn", 0.725, 0.840),
+    _ranked("MV-LSTM-Cosine", "mv-lstm", 0.739, 0.852, interaction="cosine", k=5),
+    _ranked("MV-LSTM-Bilinear", "mv-lstm", 0.751, 0.860, interaction="bilinear", k=5),
+    _ranked("MV-LSTM-Tensor", "mv-lstm", 0.766, 0.869, interaction="tensor", k=5),
+)
+
+
+def _both(label: str, model: str, p_at_1: float, mrr: float, accuracy: float, **settings: Any) -> Row:
+    return Row(label, model, settings, paper={"P@1": p_at_1, "MRR": mrr, "accuracy": accuracy})
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "mv-lstm-k": Experiment(
+        "Table 2 of the MV-LSTM paper: how many of the strongest interactions are kept",
+        (
+            _ranked("LSTM-RNN", "lstm-rnn", 0.690, 0.822),
+            _ranked("Bi-LSTM-RNN", "bi-lstm-rnn", 0.702, 0.830),
+            _ranked("MV-LSTM (k=1)", "mv-lstm", 0.726, 0.843, interaction="cosine", k=1),
+            _ranked("MV-LSTM (k=3)", "mv-lstm", 0.736, 0.849, interaction="cosine", k=3),
+            _ranked("MV-LSTM (k=5)", "mv-lstm", 0.739, 0.852, interaction="cosine", k=5),
+            _ranked("MV-LSTM (k=10)", "mv-lstm", 0.740, 0.852, interaction="cosine", k=10),
+        ),
+        (On("chitchat", _YAHOO, _QA, "Bi-LSTM-RNN"), On("squad-sentences", _YAHOO, _QA, "Bi-LSTM-RNN")),
+    ),
+    "mv-lstm-qa": Experiment(
+        "Table 3 of the MV-LSTM paper: question answering",
+        _TABLE_3,
+        (On("chitchat", _YAHOO, _QA, "MultiGranCNN"), On("squad-sentences", _YAHOO, _QA, "MultiGranCNN")),
+    ),
+    "mv-lstm-sc": Experiment(
+        "Table 5 of the MV-LSTM paper: sentence completion",
+        (
+            _ranked("Random Guess", "random", 0.200, 0.457),
+            _ranked("BM25", "bm25", 0.346, 0.568),
+            _ranked("ARC-I", "arc-i", 0.475),
+            _ranked("CNTN", "cntn", 0.525, 0.722),
+            _ranked("LSTM-RNN", "lstm-rnn", 0.608, 0.772),
+            _ranked("RAE", "urae", 0.258),
+            _ranked("DeepMatch", "deepmatch", 0.325),
+            _ranked("ARC-II", "arc-ii", 0.496),
+            _ranked("MultiGranCNN", "multigran-cnn", 0.595, 0.763),
+            _ranked("MV-LSTM-Cosine", "mv-lstm", 0.665, 0.808, interaction="cosine", k=5),
+            _ranked("MV-LSTM-Bilinear", "mv-lstm", 0.679, 0.817, interaction="bilinear", k=5),
+            _ranked("MV-LSTM-Tensor", "mv-lstm", 0.691, 0.824, interaction="tensor", k=5),
+        ),
+        (On("reuters", "Reuters RCV1", _QA, "LSTM-RNN"), On("sotu", "Reuters RCV1", _QA, "LSTM-RNN")),
+    ),
+    "match-srnn": Experiment(
+        "Table 1 of the Match-SRNN paper: question answering and paper citation",
+        (
+            _both("Random Guess", "random", 0.200, 0.457, 0.500),
+            _both("BM25", "bm25", 0.579, 0.726, 0.832),
+            _both("ARC-I", "arc-i", 0.581, 0.756, 0.845),
+            _both("CNTN", "cntn", 0.626, 0.781, 0.862),
+            _both("LSTM-RNN", "lstm-rnn", 0.690, 0.822, 0.878),
+            _both("MultiGranCNN", "multigran-cnn", 0.725, 0.840, 0.885),
+            _both("MV-LSTM", "mv-lstm", 0.766, 0.869, 0.890, interaction="tensor", k=5),
+            _both("ARC-II", "arc-ii", 0.591, 0.765, 0.865),
+            _both("MatchPyramid-Tensor", "match-pyramid", 0.764, 0.867, 0.894, interaction="tensor"),
+            _both("Match-SRNN", "match-srnn", 0.785, 0.879, 0.898),
+            _both("Bi-Match-SRNN", "bi-match-srnn", 0.790, 0.882, 0.901),
+        ),
+        (
+            On("chitchat", _YAHOO, _QA, "MV-LSTM"),
+            On("squad-sentences", _YAHOO, _QA, "MV-LSTM"),
+            On("citations", "a commercial academic site, 280,000 citations", ("accuracy",), "MatchPyramid-Tensor"),
+        ),
+    ),
+    "amv-lstm-wikiqa": Experiment(
+        "Table 3 of the aMV-LSTM paper: WikiQA",
+        (
+            _wikiqa("CDSSM", "cdssm", 0.409214, 0.477269, 0.435007),
+            _wikiqa("DSSM", "dssm", 0.531882, 0.609625, 0.560120),
+            _wikiqa("ARC-II", "arc-ii", 0.540994, 0.609524, 0.560602),
+            _wikiqa("ARC-I", "arc-i", 0.564213, 0.638075, 0.587890),
+            _wikiqa("ANMM", "anmm", 0.609504, 0.612841, 0.645765),
+            _wikiqa("MATCHPYRAMID", "match-pyramid", 0.644247, 0.690151, 0.643604),
+            _wikiqa("MV-LSTM", "mv-lstm", 0.610065, 0.654855, 0.604582),
+            _wikiqa("aMV-LSTM (Q)", "amv-lstm", 0.651922, 0.694755, 0.650664, gate="left"),
+            _wikiqa("aMV-LSTM (A)", "amv-lstm", 0.598445, 0.641318, 0.602153, gate="right"),
+            _wikiqa("aMV-LSTM (Q+A)", "amv-lstm", 0.556163, 0.614518, 0.556163, gate="both"),
+        ),
+        (
+            On("wikiqa", "WikiQA split at random 8:1:1", ("MAP", "nDCG@3", "nDCG@5"), "ANMM"),
+            On("wikiqa-random", "WikiQA split at random 8:1:1", ("MAP", "nDCG@3", "nDCG@5"), "ANMM"),
+        ),
+    ),
+    "amv-lstm-quora": Experiment(
+        "Figures 3 and 4 of the aMV-LSTM paper: Quora question pairs",
+        (
+            _quora("CDSSM", "cdssm"),
+            _quora("DSSM", "dssm"),
+            _quora("ARC-II", "arc-ii"),
+            _quora("ARC-I", "arc-i"),
+            _quora("ANMM", "anmm"),
+            _quora("MATCHPYRAMID", "match-pyramid"),
+            _quora("MV-LSTM", "mv-lstm"),
+            _quora("aMV-LSTM (Q)", "amv-lstm", gate="left"),
+            _quora("aMV-LSTM (A)", "amv-lstm", gate="right"),
+            _quora("aMV-LSTM (Q+A)", "amv-lstm", gate="both"),
+        ),
+        (On("quora", "all 404,351 Quora pairs", ("accuracy",), "MATCHPYRAMID"),),
+        every_epoch=True,
+    ),
+}

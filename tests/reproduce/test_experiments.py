@@ -1,0 +1,180 @@
+"""The papers' tables: every row can be built, and an experiment runs, resumes and is told beside the paper."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pairlight.compare import Cell
+from pairlight.data.pairs import Pairs
+from pairlight.data.splits import split
+from pairlight.errors import InputError
+from pairlight.models import build, checked
+from pairlight.reproduce import data
+from pairlight.reproduce.cells import every_epoch
+from pairlight.reproduce.data import SOURCES, Source, prepared
+from pairlight.reproduce.experiments import EXPERIMENTS, Experiment
+from pairlight.reproduce.report import write_report
+from pairlight.reproduce.run import chosen_data, chosen_rows, run
+from pairlight.training.options import Options
+from toy_pairs import overlap
+
+COUNTS = {
+    "mv-lstm-k": 6,
+    "mv-lstm-qa": 12,
+    "mv-lstm-sc": 12,
+    "match-srnn": 11,
+    "amv-lstm-wikiqa": 10,
+    "amv-lstm-quora": 10,
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_every_row_of_a_table_is_there_and_can_be_built(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    assert len({row.label for row in experiment.rows}) == COUNTS[name]
+    for row in experiment.rows:
+        build(row.model, 20, **checked(row.model, dict(row.settings)))
+        Options.of({}, dict(row.options))
+    for on in experiment.on:
+        assert on.data in SOURCES
+        assert on.baseline in {row.label for row in experiment.rows}
+
+
+def test_the_best_baseline_is_the_best_of_the_papers_figures_but_its_own_models() -> None:
+    own = ("MV-LSTM (", "MV-LSTM-", "Match-SRNN", "Bi-Match", "aMV-LSTM")
+    for experiment in EXPERIMENTS.values():
+        for on in experiment.on:
+            figures = {
+                row.label: row.paper[on.metrics[0]]
+                for row in experiment.rows
+                if row.paper and not row.label.startswith(own)
+            }
+            if figures:
+                assert on.baseline == max(figures, key=figures.__getitem__)
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The toy lists in place of chitchat; counts how often they are made."""
+    made: list[int] = []
+
+    def make(limit, progress):
+        made.append(1)
+        progress(1.0)
+        return dict(zip(("train", "dev", "test"), split(overlap(40, seed=0)), strict=True))
+
+    monkeypatch.setitem(SOURCES, "chitchat", Source("toy lists", "Made up.", make))
+    return made
+
+
+def ran(out: Path, seen: list[str], models: str = "random,bm25,bi-lstm-rnn") -> list[dict]:
+    experiment = Experiment("A toy table", EXPERIMENTS["mv-lstm-qa"].rows + EXPERIMENTS["mv-lstm-k"].rows[1:2], ())
+    return run(
+        experiment,
+        chosen_rows(experiment, models),
+        chosen_data(EXPERIMENTS["mv-lstm-k"], "chitchat"),
+        out,
+        scale="small",
+        seeds=2,
+        jobs=1,
+        making=lambda name, share: None,
+        done=lambda on, cell, result, share: seen.append(cell.name),
+    )
+
+
+def test_an_experiment_stands_beside_the_paper_and_runs_no_cell_twice(tmp_path: Path, toy: list[int]) -> None:
+    seen: list[str] = []
+    (table,) = ran(tmp_path, seen)
+    rows = {row["label"]: row for row in table["rows"]}
+    assert list(rows) == ["Random Guess", "BM25", "Bi-LSTM-RNN"]
+    assert rows["BM25"]["paper"] == {"P@1": 0.579, "MRR": 0.726}
+    assert rows["BM25"]["ours"]["P@1"] == 1.0
+    assert rows["Random Guess"]["spread"]["MRR"] > 0
+    assert rows["Bi-LSTM-RNN"]["against"] is None
+    for p in rows["BM25"]["against"].values():
+        assert p["mean"] == pytest.approx(1 - rows["Bi-LSTM-RNN"]["ours"]["P@1"])
+    assert len(rows["Bi-LSTM-RNN"]["curves"]) == 2
+    assert rows["Bi-LSTM-RNN"]["curves"][0][0].keys() >= {"epoch", "loss", "metric"}
+
+    cells = {file: file.stat().st_mtime_ns for file in (tmp_path / "cells").rglob("*.json")}
+    assert len(cells) == len(seen) == 6
+    assert ran(tmp_path, []) == [table]
+    assert all(file.stat().st_mtime_ns == when for file, when in cells.items())
+    assert toy == [1]
+
+    text = write_report(tmp_path, "toy", "A toy table", [table], "small", "pairlight reproduce toy")
+    assert "| BM25 | 0.579 | 1.000 ± 0.000 | +0.421 |" in text
+    assert "the paper ran on Yahoo! Answers" in text
+    assert "not results" in text
+    assert json.loads((tmp_path / "toy.json").read_text())["tables"] == json.loads(json.dumps([table]))
+    assert {file.name for file in tmp_path.glob("*.png")} == {"toy-chitchat.png", "toy-chitchat-curves.png"}
+
+
+def test_other_data_of_the_same_name_shares_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders = []
+    result = {"test": {}, "options": {}, "train_seconds": 0.0, "curve": [], "per_list": {}}
+
+    def stub(parts, cells, folder, **_):
+        folders.append(folder)
+        return [result for _ in cells]
+
+    monkeypatch.setattr("pairlight.reproduce.run.compare", stub)
+    for seed in (0, 1, 0):
+        made = dict(zip(("train", "dev", "test"), split(overlap(20, seed=seed)), strict=True))
+        monkeypatch.setitem(SOURCES, "chitchat", Source("toy", "Made up.", lambda limit, progress, made=made: made))
+        ran(tmp_path / str(len(folders)), [], "bm25")
+    assert folders[0].name == folders[2].name != folders[1].name
+
+
+def test_built_data_reads_back_as_it_was(tmp_path: Path, toy: list[int]) -> None:
+    parts, card = prepared("chitchat", "small", tmp_path, lambda share: None)
+    whole = split(overlap(40, seed=0))
+    assert [len(part) for part in parts.values()] == [len(part) for part in whole]
+    assert card["parts"]["test"]["lists"] == whole[2].lists
+    for read, made in zip(parts.values(), whole, strict=True):
+        assert [read.texts[i] for i in read.right] == [made.texts[i] for i in made.right]
+        np.testing.assert_array_equal(read.group, made.group)
+
+
+def test_test_accuracy_is_measured_after_every_epoch() -> None:
+    lists = overlap(60, seed=0, wrong=1)
+    assert lists.label is not None
+    alone = Pairs.of([lists.texts[i] for i in lists.left], [lists.texts[i] for i in lists.right], lists.label)
+    parts = dict(zip(("train", "dev", "test"), split(alone, (0.6, 0.2, 0.2)), strict=True))
+    settings = {"interaction": "indicator", "dim": 4, "maps": 2, "mlp": 4}
+    cell = Cell("match-pyramid", 1, settings, {"vectors": "none", "epochs": 3, "patience": 0, "lr": 0.1})
+    found = every_epoch(cell, parts)
+    assert [epoch["epoch"] for epoch in found["curve"]] == [1, 2, 3]
+    best = max(found["curve"], key=lambda epoch: epoch["metric"])
+    assert found["dev"]["accuracy"] == best["metric"]
+    assert found["test"]["accuracy"] == best["test"]
+    assert np.mean(found["per_list"]["accuracy"]) == pytest.approx(found["test"]["accuracy"])
+
+
+def test_rows_and_data_that_are_not_there_are_named() -> None:
+    with pytest.raises(InputError, match=r"no row is named 'magic'\. The rows are: Random Guess, BM25"):
+        chosen_rows(EXPERIMENTS["mv-lstm-qa"], "bm25,magic")
+    with pytest.raises(InputError, match=r"no 'moon' here\. The data are: chitchat, squad-sentences"):
+        chosen_data(EXPERIMENTS["mv-lstm-qa"], "moon")
+    assert [row.label for row in chosen_rows(EXPERIMENTS["mv-lstm-qa"], "mv-lstm-tensor, BM25")] == [
+        "BM25",
+        "MV-LSTM-Tensor",
+    ]
+
+
+def test_small_scale_takes_whole_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {"train": overlap(20, 0), "dev": overlap(8, 1), "test": overlap(8, 2)}
+    monkeypatch.setattr(data, "load", lambda name: parts)
+    few = SOURCES["wikiqa"].make(8, lambda share: None)
+    assert [(part.lists, len(part)) for part in few.values()] == [(8, 32), (2, 8), (2, 8)]
+
+
+def test_data_from_files_says_where_they_belong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("PAIRLIGHT_DATA", raising=False)
+    with pytest.raises(InputError, match=r"set PAIRLIGHT_DATA to the folder that holds reuters/articles\.txt"):
+        SOURCES["reuters"].make(None, lambda share: None)
+    monkeypatch.setenv("PAIRLIGHT_DATA", str(tmp_path))
+    with pytest.raises(InputError, match="put it there, or choose other data with --data"):
+        SOURCES["citations"].make(None, lambda share: None)
