@@ -36,9 +36,7 @@ def _told(out: Path, name: str, found: dict[str, Any]) -> list[Block]:
     short = name.replace(" ", "-")
     figure, curves = out / f"figure-4-{short}.png", out / f"curves-{short}.png"
     draw_figure_4(figure, example)
-    draw_curves(
-        curves, {f"start {start['seed']}": [start["curve"]] for start in found["starts"]}, "mean absolute error"
-    )
+    draw_curves(curves, {f"start {start['seed']}": [start["curve"]] for start in found["starts"]}, "error")
     sizes = ", ".join(f"{size:,} {part}" for part, size in found["sizes"].items())
     same = "a path of dynamic programming" if example["same_path"] else "no path of dynamic programming"
     rows = [

@@ -28,7 +28,7 @@ def _figure(path: Path, rows: int, columns: int, width: float, height: float) ->
         axes = figure.subplots(rows, columns, squeeze=False)
         yield list(axes.flat)
         with replacing(path) as file:
-            figure.savefig(file, format="png", dpi=150, metadata={"Software": None})
+            figure.savefig(file, format="png", dpi=150, bbox_inches="tight", metadata={"Software": None})
 
 
 def draw_curves(path: Path, curves: Curves, metric: str) -> None:
@@ -52,7 +52,7 @@ def draw_curves(path: Path, curves: Curves, metric: str) -> None:
             ax.set_title(label, fontsize=9)
             ax.set_xlabel("epoch")
             ax.set_ylabel("loss (dashed)", color="#b35806")
-            other.set_ylabel(f"{metric} on dev (line)", color="#2166ac")
+            other.set_ylabel(f"dev {metric} (line)", color="#2166ac")
 
 
 def draw_bars(path: Path, rows: Sequence[tuple[str, float | None, float | None]], metric: str) -> None:
@@ -90,7 +90,9 @@ def draw_figure_4(path: Path, example: dict[str, Any]) -> None:
                     # Each gate stands on the side of the neighbour it lets in; the picture is turned, so top is left.
                     for x, y, gate in ((-0.26, -0.3, diagonal + new), (0.26, -0.3, before), (-0.26, 0.28, top)):
                         gates.text(i + x, j + y, f"{gate:.1f}", ha="center", va="center", fontsize=7)
-        gates.set_xlabel("upper left: diagonal and new; upper right: from above; lower left: from the left", fontsize=7)
+        gates.set_xlabel(
+            "upper left: diagonal and new state\nupper right: from above, lower left: from the left", fontsize=8
+        )
 
 
 def _grid(ax: "Axes", title: str, left: list[str], right: list[str], path: list[tuple[int, int]]) -> None:
