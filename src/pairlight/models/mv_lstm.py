@@ -11,6 +11,7 @@ from pairlight.parts.embed import Words, WordSettings
 from pairlight.parts.encode import BiLSTM
 from pairlight.parts.interact import interaction_named
 from pairlight.parts.score import MLP
+from pairlight.parts.strongest import strongest
 
 
 class MVLSTM(PairModel):
@@ -54,4 +55,4 @@ class MVLSTM(PairModel):
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
         u, v = self.words(left, right)
-        return self.score(self.aggregate(self.interact(self.encode(u), self.encode(v))))
+        return self.score(strongest(self.interact, self.aggregate, self.encode(u), self.encode(v)))

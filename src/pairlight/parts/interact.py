@@ -22,6 +22,11 @@ class Interaction(nn.Module):
 
     channels: int = 1
 
+    def cells(self, u: Seq, v: Seq, k: int) -> Tensor:
+        """Single cells: the texts are one word long, k pairs of them for each channel of each pair.   -> [B, C, K]"""
+        s = self(u, v).x.view(-1, self.channels, k, self.channels)
+        return s.diagonal(dim1=1, dim2=3).mT  # each cell in its own channel
+
 
 class Cosine(Interaction):
     """s_ij = u_i·v_j / (|u_i| |v_j|)"""
@@ -106,6 +111,14 @@ class TensorLayer(Interaction):
         s = folded.reshape(B, L * self.channels, D) @ v.x.mT  # [B, L·C, R]
         s = (s.view(B, L, self.channels, -1) + own[..., None]).transpose(1, 2)  # [B, C, L, R]
         return grid_of(u, v, s.relu())
+
+    def cells(self, u: Seq, v: Seq, k: int) -> Tensor:
+        # Channel by channel: a cell is wanted in one of them, and each would fold the word anew.
+        C, D, _ = self.weight.shape
+        a, b = (side.x.view(-1, C, k, D) for side in (u, v))  # [B, C, K, D]
+        folded = torch.einsum("bckd,cde->bcke", a, self.weight) + self.linear[:, None, D:]
+        own = (a * self.linear[:, None, :D]).sum(-1) + self.bias[:, None]  # [B, C, K]
+        return ((folded * b).sum(-1) + own).relu()
 
 
 def interaction_named(name: str, dim: int, channels: int = 1) -> Interaction:

@@ -1,0 +1,67 @@
+"""The few cells that training computes again are those of the whole grid, and so are their gradients."""
+
+import pytest
+import torch
+
+from pairlight.parts import Seq
+from pairlight.parts.aggregate import KMax
+from pairlight.parts.interact import Interaction, interaction_named
+from pairlight.parts.strongest import FEW, strongest
+
+DIM = 6
+KINDS = ["cosine", "cosine-apart", "dot", "gaussian", "bilinear", "tensor"]
+
+
+def seq(lengths: list[int], seed: int, poison: float = 0.0) -> Seq:
+    g = torch.Generator().manual_seed(seed)
+    mask = torch.arange(max(lengths) + 1) < torch.tensor(lengths)[:, None]
+    x = torch.randn(*mask.shape, DIM, dtype=torch.float64, generator=g).masked_fill(~mask[..., None], poison)
+    return Seq(x.requires_grad_(), mask, torch.randint(2, 6, mask.shape, generator=g))
+
+
+def scrambled(kind: str) -> Interaction:
+    torch.manual_seed(1)
+    interact = interaction_named(kind, DIM, 3).double()
+    with torch.no_grad():
+        for parameter in interact.parameters():
+            parameter.normal_(0, 0.4)
+    return interact
+
+
+def both(kind: str, k: int, poison: float = 0.0) -> list[list[torch.Tensor]]:
+    """What the few cells give and what the whole grid gives: values, then gradients of texts and weights."""
+    found = []
+    for training in (True, False):
+        interact, aggregate = scrambled(kind).train(training), KMax(k)
+        u, v = seq([4, 1, 5], 0, poison), seq([2, 5, 1, 3, 1, 4], 1, poison)  # each left text faces two right ones
+        q = strongest(interact, aggregate, u, v)
+        weight = torch.linspace(1, 2, q.numel(), dtype=q.dtype).view_as(q)
+        found.append([q.detach(), *torch.autograd.grad((q * weight).sum(), [u.x, v.x, *interact.parameters()])])
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [1, 3, FEW])  # FEW: more than the smaller pairs have cells
+def test_values_and_gradients_are_those_of_the_whole_grid(kind, k):
+    few, whole = both(kind, k)
+    assert whole[0].abs().sum() > 0
+    assert all(gradient.abs().sum() > 0 for gradient in whole[1:])
+    for one, two in zip(few, whole, strict=True):
+        torch.testing.assert_close(one, two)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("poison", [1e3, float("nan")])
+def test_padding_is_never_read(kind, poison):
+    clean, dirty = both(kind, 4)[0], both(kind, 4, poison)[0]
+    torch.testing.assert_close(dirty[0], clean[0])
+
+
+@pytest.mark.parametrize(("training", "k", "whole"), [(True, 3, False), (True, FEW + 1, True), (False, 3, True)])
+def test_the_whole_grid_has_a_gradient_where_it_is_looked_at_or_most_of_it_is_kept(training, k, whole):
+    interact = scrambled("tensor").train(training)
+    grids = []
+    interact.register_forward_hook(lambda module, args, grid: grids.append(grid))
+    strongest(interact, KMax(k), seq([4], 0), seq([5], 1))
+    assert grids[0].x.requires_grad == whole
+    assert grids[0].x.shape == (1, 3, 5, 6)
