@@ -44,12 +44,17 @@ def evaluate(
     qrels_out: Annotated[Path | None, typer.Option("--write-qrels", help="Write the labels as TREC qrels.")] = None,
     run: Annotated[Path | None, typer.Option("--run", help="Measure this TREC run instead of a model.")] = None,
     qrels: Annotated[Path | None, typer.Option("--qrels", help="The TREC qrels to measure the run by.")] = None,
+    errors: Annotated[
+        Path | None, typer.Option("--errors", help="Write a page of the worst mistakes, explained, here (.html).")
+    ] = None,
     threads: common.Threads = None,
     as_json: common.Json = False,
 ) -> None:
     """Measure a model on labelled pairs, or a TREC run by its qrels."""
     if (run is None) != (qrels is None):
         raise InputError("--run and --qrels go together: give both, or a model and data.")
+    if run is not None and errors is not None:
+        raise InputError("--errors explains a model, and a run has none: give a model folder and data.")
     if run is not None and qrels is not None:
         from pairlight.evaluation.ranking import evaluate_run
         from pairlight.evaluation.trec import read_qrels, read_run
@@ -80,6 +85,20 @@ def evaluate(
             write_run(run_out, queries, documents, scores)
         if qrels_out is not None and pairs.label is not None:
             write_qrels(qrels_out, queries, documents, pairs.label)
+        if errors is not None:
+            from pairlight.explain.mistakes import mistakes
+            from pairlight.explain.page import report
+
+            with showing(not as_json) as show:
+                found = mistakes(
+                    matcher,
+                    pairs,
+                    scores=scores,
+                    kind=result.kind,
+                    progress=lambda done: show.share("Explaining mistakes", done),
+                )
+                write_text(errors, report(f"The worst mistakes of {matcher.name} on {data}", found))
+                show.say(f"The {len(found)} worst mistakes are in {errors}")
     if as_json:
         common.print_json(result.as_dict())
         return

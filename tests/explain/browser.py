@@ -1,0 +1,38 @@
+"""A page in a real browser: what a script finds out in it."""
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium")
+FLAGS = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+FLAGS += " --disable-component-update --disable-sync --window-size=1200,900"
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH: install Debian's package chromium")
+
+
+def found(page: str, script: str, folder: Path, *, dark: bool = False) -> Any:
+    """What the body of a function gives back when it runs in the page."""
+    run = f"""{{
+        const answer = document.createElement("pre");
+        answer.id = "answer";
+        document.body.append(answer);
+        const look = () => {{ {script} }};
+        let found;
+        try {{ found = look(); }} catch (error) {{ found = error.stack; }}
+        answer.textContent = JSON.stringify(found);
+    }}"""
+    file = folder / "page.html"
+    file.write_text(f"{page}<script>{run}</script>", encoding="utf-8")
+    theme = ["--blink-settings=preferredColorScheme=0"] if dark else []
+    profile = f"--user-data-dir={folder / 'profile'}"
+    command = [str(CHROMIUM), *FLAGS.split(), *theme, profile, "--dump-dom", file.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    answer = re.search('<pre id="answer">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert answer is not None, done.stderr
+    return json.loads(html.unescape(answer[1]))
