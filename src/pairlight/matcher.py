@@ -261,8 +261,8 @@ class Matcher:
         return tokenizer, model
 
     def _encoded(self, texts: Sequence[str]) -> Encoded:
-        _, tokenizer = self._ready
-        encoded = tokenizer.encode(texts, self.options.max_length)
+        model, tokenizer = self._ready
+        encoded = tokenizer.encode(texts, self.options.max_length, parses=model.parses)
         if encoded.cut:
             warnings.warn(
                 f"{encoded.cut} of {len(texts)} texts are longer than {self.options.max_length} words and were cut; "

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from models.toy import CASES, VOCAB, Case, ready, texts, tokens
-from reference import TWINS
 
+from models.toy import CASES, VOCAB, Case, ready, texts, tokens
 from pairlight.models import MODELS
 from pairlight.models.base import PairModel, defaults, meanings
+from reference import TWINS
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 

@@ -32,3 +32,25 @@ def test_the_cells_of_training_pairs_have_the_mean_and_spread_that_are_kept():
     cells = model.pooled(tokens(model, left), tokens(model, right))
     torch.testing.assert_close(cells.mean(), model.mean)
     torch.testing.assert_close(cells.std(), model.spread)
+
+
+def test_a_parse_goes_before_the_greedy_tree():
+    model = ready(Case("urae", {"steps": 1, "dim": 6}))
+    read = tokens(model, [[2, 3, 4], [5, 6, 7]])
+    u = model.words.embed(read)
+    greedy = model.encode.joins(u)
+    none = torch.full((2, 3), -1)
+
+    def nodes(parse):
+        return model.encode(u, parse).x
+
+    torch.testing.assert_close(nodes(none), nodes(None))
+    torch.testing.assert_close(nodes(torch.cat([greedy, none[:, :1]], 1)), nodes(None))
+    other = torch.tensor([[1 - int(greedy[0, 0]), 0, -1], [-1, -1, -1]])
+    changed = nodes(other)
+    assert not torch.allclose(changed[0], nodes(None)[0])
+    torch.testing.assert_close(changed[1], nodes(None)[1])
+    a, b, c = u.x[0]
+    first = model.encode.join(torch.cat([b, c] if other[0, 0] else [a, b]))
+    root = model.encode.join(torch.cat([a, first] if other[0, 0] else [first, c]))
+    torch.testing.assert_close(changed[0, -1], root)

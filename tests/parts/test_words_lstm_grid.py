@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from reference import words as slow
 
 from pairlight.errors import InputError
 from pairlight.parts import Grid, Seq, Tokens, facing
@@ -12,6 +11,7 @@ from pairlight.parts.embed import Embed, Gate, Words
 from pairlight.parts.encode import LSTM, BiLSTM, last_state
 from pairlight.parts.interact import interaction_named
 from pairlight.parts.score import MLP, CosineScore
+from reference import words as slow
 
 KINDS = ["cosine", "cosine-apart", "dot", "indicator", "gaussian", "bilinear", "tensor"]
 poisons = pytest.mark.parametrize("poison", [1e3, float("nan")])

@@ -1,6 +1,7 @@
 """Slow twins of the models built on an LSTM."""
 
 import numpy as np
+
 from reference import words as w
 
 

@@ -17,6 +17,7 @@ class Rows:
 
     ids: Index  # [B, L], 0 behind the end of a text
     mask: NDArray[np.bool_]  # [B, L], true where there is a word
+    joins: Index | None  # [B, L], where some text came with a parse
 
 
 def gather(encoded: Encoded, texts: Sequence[int] | NDArray[np.integer]) -> Rows:
@@ -25,9 +26,14 @@ def gather(encoded: Encoded, texts: Sequence[int] | NDArray[np.integer]) -> Rows
     start, lengths = encoded.start[at], encoded.lengths[at]
     place = np.arange(lengths.max(initial=1))
     mask = place < lengths[:, None]
+    there = (start[:, None] + place)[mask]
     ids = np.zeros(mask.shape, np.int64)
-    ids[mask] = encoded.ids[(start[:, None] + place)[mask]]
-    return Rows(ids, mask)
+    ids[mask] = encoded.ids[there]
+    joins = None
+    if encoded.joins is not None:
+        joins = np.full(mask.shape, -1, np.int64)
+        joins[mask] = encoded.joins[there]
+    return Rows(ids, mask, joins)
 
 
 def by_length(width: NDArray[np.integer], batch: int) -> list[Index]:

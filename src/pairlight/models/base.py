@@ -23,6 +23,7 @@ class PairModel(nn.Module):
     paper: ClassVar[str] = ""
     family: ClassVar[str] = "composition"  # or interaction, lexical
     view: ClassVar[str] = "words"  # what the model reads; pairlight.text.tokenizer.VIEWS
+    parses: ClassVar[bool] = False  # whether brackets around a text are its parse to this model
     pieces: ClassVar[int | None] = None  # how many of the most frequent words or pieces it reads; None reads all
     recipe: ClassVar[Mapping[str, Any]] = {}  # where its paper trains otherwise than the house does
     settings: dict[str, Any]

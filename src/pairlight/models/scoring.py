@@ -14,7 +14,8 @@ def tokens(encoded: Encoded, texts: NDArray[np.integer], device: torch.device) -
     """These texts as a model reads them."""
     rows = gather(encoded, texts)
     letters = None if encoded.spelling is None else torch.from_numpy(encoded.spelling).to(device)
-    return Tokens(torch.from_numpy(rows.ids).to(device), torch.from_numpy(rows.mask).to(device), letters)
+    joins = None if rows.joins is None else torch.from_numpy(rows.joins).to(device)
+    return Tokens(torch.from_numpy(rows.ids).to(device), torch.from_numpy(rows.mask).to(device), letters, joins)
 
 
 @torch.no_grad()

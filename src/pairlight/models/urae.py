@@ -30,11 +30,12 @@ class URAE(PairModel):
 
     Before the matcher, W is trained without labels on the training texts: from the vector of every inner node all
     words below it are unfolded, [a' ; b'] = tanh(V p + d) again and again, and |x - x'|² over them made small. Then it
-    is fixed. Nodes are joined greedily: first the two neighbours that come back best from the vector they make.
+    is fixed. Nodes are joined as the text's parse says, where the text is given with brackets: ((the cat) (sat down)).
+    Without brackets they are joined greedily: first the two neighbours that come back best from the vector they make.
 
     The largest -|.| is the paper's smallest distance. A text shorter than the grid has its rows doubled, as there.
 
-    Unlike the paper: trees are not a parser's. The autoencoder is trained by Adam on the texts at hand, not by L-BFGS
+    Unlike the paper: no parser is run. The autoencoder is trained by Adam on the texts at hand, not by L-BFGS
     on news text. The eight further features (numbers, lengths, shared words) are left out, and no pair is shown to the
     matcher a second time with its sides changed.
 
@@ -45,6 +46,7 @@ class URAE(PairModel):
 
     paper = "Socher et al., NIPS 2011"
     family = "composition"
+    parses = True
     recipe = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     mean: Tensor
@@ -68,10 +70,11 @@ class URAE(PairModel):
         optimizer = torch.optim.Adam(weights, lr=0.003)
         for _ in range(self.steps):
             some = torch.randint(len(texts), (TEXTS,)).numpy()
+            read = tokens(texts, some, device)
             with torch.no_grad():
-                u = self.words.embed(tokens(texts, some, device))
+                u = self.words.embed(read)
             optimizer.zero_grad()
-            (self.encode.error(u) / TEXTS).backward()
+            (self.encode.error(u, read.joins) / TEXTS).backward()
             optimizer.step()
         for weight in weights:
             weight.requires_grad_(False)
@@ -89,7 +92,8 @@ class URAE(PairModel):
 
     def pooled(self, left: Tokens, right: Tokens) -> Tensor:
         u, v = self.words(left, right)
-        return self.aggregate(self.interact(self.encode(u), self.encode(v))).x.flatten(1)
+        nodes = self.encode(u, left.joins), self.encode(v, right.joins)
+        return self.aggregate(self.interact(*nodes)).x.flatten(1)
 
 
 class Nearness(Interaction):

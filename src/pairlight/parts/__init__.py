@@ -22,6 +22,7 @@ class Tokens:
     ids: Tensor  # [B, L] int64
     mask: Tensor  # [B, L] bool, true where there is a word
     letters: Tensor | None = None  # [U, P] the pieces word number u is spelt with, 0 where none
+    joins: Tensor | None = None  # [B, L] the join places of a text's parse, -1 where it came without one
 
     @property
     def lengths(self) -> Tensor:

@@ -14,9 +14,9 @@ EQUAL = 1e-5
 class TreeAutoencoder(nn.Module):
     """p = tanh(W [a ; b] + c) for two neighbours a, b, and back: [a' ; b'] = tanh(V p + d).   Seq -> Seq of all nodes
 
-    The tree of a text is built by joining, again and again, the two neighbours that come back best from the vector
-    they make: least |a - a'|² + |b - b'|². The weights are no parameters of a model: they are trained beforehand and
-    without labels, by making `error` small.
+    Where a text comes without a parse, its tree is built by joining, again and again, the two neighbours that come back
+    best from the vector they make: least |a - a'|² + |b - b'|². The weights are no parameters of a model: they are
+    trained beforehand and without labels, by making `error` small.
     """
 
     weight: Tensor
@@ -32,8 +32,8 @@ class TreeAutoencoder(nn.Module):
         self.register_buffer("back_weight", torch.empty(2 * dim, dim).uniform_(-reach, reach))
         self.register_buffer("back_bias", torch.zeros(2 * dim))
 
-    def forward(self, u: Seq) -> Seq:
-        trees = trees_of(self.joins(u), u.lengths)
+    def forward(self, u: Seq, parse: Tensor | None = None) -> Seq:
+        trees = self.trees(u, parse)
         x, ids = self.nodes(u, trees), F.pad(u.ids, (0, u.ids.shape[1] - 1))
         rows = torch.arange(len(x), device=x.device)[:, None]
         x = x[rows, trees.order].masked_fill(~trees.mask[..., None], 0)  # [B, 2L-1, D]
@@ -77,9 +77,16 @@ class TreeAutoencoder(nn.Module):
             x = x.index_put((row * (2 * L - 1) + L + step,), self.join(x[children[row, step]].flatten(1)))
         return x.view(B, 2 * L - 1, D)
 
-    def error(self, u: Seq) -> Tensor:
+    def trees(self, u: Seq, parse: Tensor | None = None) -> Trees:
+        """The tree of each text: by its parse, the join places [B, L], where it has one, else built greedily."""
+        joins = self.joins(u)
+        if parse is not None:
+            joins = torch.where(parse[:, :1] >= 0, parse[:, :-1].clamp(min=0), joins)
+        return trees_of(joins, u.lengths)
+
+    def error(self, u: Seq, parse: Tensor | None = None) -> Tensor:
         """How far the words of every subtree are from those that its vector is unfolded to: sum of |x_t - x'_t|²."""
-        trees = trees_of(self.joins(u), u.lengths)
+        trees = self.trees(u, parse)
         L = u.x.shape[1]
         x = self.nodes(u, trees).flatten(0, 1)  # [B·(2L-1), D]
         children = F.pad(_flat(trees.children, L), (0, 0, L, 0)).flatten(0, 1)  # [B·(2L-1), 2]

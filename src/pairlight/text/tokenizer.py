@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairlight.errors import InputError
 from pairlight.files import write_text
 from pairlight.text.letters import SPELLINGS
+from pairlight.text.parse import unbracketed
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -52,6 +53,8 @@ class Encoded:
     cut: int  # how many texts were longer than the limit
     # Where the view is letters, ids point to rows of this table: the pieces of each distinct word, 0 where none. [U, P]
     spelling: NDArray[np.int32] | None = None
+    # Join places of the parses that texts came with, beside their ids; -1 where a text came without. See text/parse.py.
+    joins: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -106,22 +109,34 @@ class Tokenizer:
         spans = self.backend.encode(text, add_special_tokens=False).offsets
         return [Token(word, *span) for word, span in zip(self.split(text), spans, strict=True)]
 
-    def encode(self, texts: Sequence[str], limit: int, progress: Progress | None = None) -> Encoded:
-        """Number the words of every text, up to `limit` of them; a text without any word gets one unknown word."""
+    def encode(
+        self, texts: Sequence[str], limit: int, *, parses: bool = False, progress: Progress | None = None
+    ) -> Encoded:
+        """Number the words of every text, up to `limit` of them; a text without any word gets one unknown word.
+
+        With `parses`, brackets around a text are read as its parse; a text that is cut loses it.
+        """
         numbers: dict[str, int] = {}
         number = self._numberer(numbers)
         flat: list[NDArray[np.int32]] = []
+        joins: dict[int, list[int]] = {}
         start = np.zeros(len(texts) + 1, np.int64)
         cut = 0
         for t, text in enumerate(texts):
             words = self.split(text) or [""]
-            cut += len(words) > limit
+            parsed = unbracketed(words) if parses else None
+            if parsed is not None:
+                words, joins[t] = parsed
+            if len(words) > limit:
+                cut += 1
+                joins.pop(t, None)
             flat.append(np.fromiter(map(number, words[:limit]), np.int32))
             start[t + 1] = start[t] + len(flat[-1])
             if progress is not None and t % 1000 == 999:
                 progress((t + 1) / len(texts))
         ids = np.concatenate(flat) if flat else np.zeros(0, np.int32)
-        return Encoded(ids, start, cut, None if self.view == "words" else self._spelt(numbers))
+        spelling = None if self.view == "words" else self._spelt(numbers)
+        return Encoded(ids, start, cut, spelling, _beside(ids, start, joins))
 
     def save(self, path: Path) -> None:
         write_text(path, self.backend.to_str(pretty=False))
@@ -170,6 +185,15 @@ class Tokenizer:
         for row, places in enumerate(rows, 1):
             table[row, : len(places)] = places
         return table
+
+
+def _beside(ids: NDArray[np.int32], start: NDArray[np.int64], joins: dict[int, list[int]]) -> NDArray[np.int32] | None:
+    if not joins:
+        return None
+    flat = np.full(len(ids), -1, np.int32)
+    for text, places in joins.items():
+        flat[start[text] : start[text] + len(places)] = places
+    return flat
 
 
 def _backend(pieces: list[str]) -> "Backend":
