@@ -1,4 +1,4 @@
-"""What a user might write instead: the spatial GRU as two loops, the LSTM packed, interactions by einsum."""
+"""What a user might write instead: two plain loops, a packed LSTM, gradients of whole tables and whole grids."""
 
 import torch
 from torch import Tensor, nn
@@ -6,10 +6,29 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from pairlight.models.base import PairModel
-from pairlight.parts import Grid, Seq, facing, grid_of
+from pairlight.models.match_srnn import MatchSRNN
+from pairlight.models.mv_lstm import MVLSTM
+from pairlight.parts import Grid, Seq, Tokens, facing, grid_of
+from pairlight.parts.embed import Embed
 from pairlight.parts.encode import BiLSTM
 from pairlight.parts.interact import TensorLayer
 from pairlight.parts.spatial import SpatialGRU
+from pairlight.text.tokenizer import PADDING
+
+
+class PlainEmbed(Embed):
+    """A lookup whose gradient is as large as the table."""
+
+    def _rows(self, ids: Tensor) -> Tensor:
+        return F.embedding(ids, self.table.weight, PADDING)
+
+
+class PlainMVLSTM(MVLSTM):
+    """MV-LSTM as its equations read: the whole grid has a gradient."""
+
+    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+        u, v = self.words(left, right)
+        return self.score(self.aggregate(self.interact(self.encode(u), self.encode(v))))
 
 
 class DoubleLoop(nn.Module):
@@ -78,7 +97,7 @@ class EinsumTensorLayer(TensorLayer):
 
 def naive_match_srnn(model: PairModel) -> PairModel:
     """The same model with the same weights, its grid scanned by a double loop."""
-    naive = _twin(model)
+    naive = _twin(model, MatchSRNN)
     naive.interact = _einsum(naive.interact)
     naive.aggregate = DoubleLoop(naive.aggregate)
     return naive
@@ -86,14 +105,16 @@ def naive_match_srnn(model: PairModel) -> PairModel:
 
 def packed_mv_lstm(model: PairModel) -> PairModel:
     """The same model with the same weights on a packed `nn.LSTM`."""
-    packed = _twin(model)
+    packed = _twin(model, PlainMVLSTM)
     packed.encode = PackedBiLSTM(packed.encode)
     packed.interact = _einsum(packed.interact)
     return packed
 
 
-def _twin(model: PairModel) -> PairModel:
-    twin = type(model)(model.words.embed.vocab, **model.settings)
+def _twin(model: PairModel, kind: type[PairModel]) -> PairModel:
+    words = model.words.embed
+    twin = kind(words.vocab, **model.settings)
+    twin.words.embed = PlainEmbed(words.vocab, model.words.dim)
     twin.load_state_dict(model.state_dict())
     return twin
 
