@@ -74,6 +74,7 @@ def test_integrated_gradients_add_up_or_are_not_given(case):
     if adds is None:
         assert any("No integrated gradients" in note for note in it.notes)
         return
+    assert (len(adds.left), len(adds.right)) == (len(it.left.words), len(it.right.words))
     assert adds.baseline is not None
     assert adds.residual is not None
     span = it.score - adds.baseline

@@ -122,6 +122,7 @@ def test_words_beyond_the_limit_are_counted_and_not_explained():
     long = "bama " * (made.options.max_length + 3)
     it = made.explain(long, "bama")
     assert (len(it.left.words), it.left.cut) == (made.options.max_length, 3)
+    assert "The left text has 3 words more than the 50 that the model reads." in it.notes
 
 
 @pytest.mark.parametrize("left", ["", "  "])

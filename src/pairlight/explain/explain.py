@@ -29,7 +29,11 @@ def explain_pair(
     model.eval()
     device = next((p.device for p in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
     seen = run(model, tokens(encoded, np.array([0]), device), tokens(encoded, np.array([1]), device))
-    notes: list[str] = []
+    notes = [
+        f"The {which} text has {side.cut} words more than the {limit} that the model reads."
+        for which, side in zip(("left", "right"), sides, strict=True)
+        if side.cut
+    ]
     met = interaction(seen)
     grids = () if met is None else channels_of(seen, met, sides[0].words, sides[1].words)
     cells, of_grid = ((), None) if met is None else strongest(seen, met, weigh=words)
