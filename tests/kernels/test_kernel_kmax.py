@@ -1,10 +1,10 @@
 import pytest
 import torch
-from forcing import forced, on_every_width, threads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from kernels.forcing import forced, on_every_width, threads
 from pairlight.errors import InputError
 from pairlight.kernels import kmax
 

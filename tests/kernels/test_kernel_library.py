@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from forcing import forced
 
+from kernels.forcing import forced
 from pairlight.errors import InputError
 from pairlight.kernels import build, kmax, library, status
 

@@ -1,10 +1,10 @@
 import pytest
 import torch
-from forcing import assert_agrees, forced, on_every_width, result_and_gradients, same_bits, threads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from kernels.forcing import assert_agrees, forced, on_every_width, result_and_gradients, same_bits, threads
 from pairlight.errors import InputError
 from pairlight.kernels import bilstm, lstm
 
