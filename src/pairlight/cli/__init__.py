@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from pairlight.cli import build, compare, demo, doctor, explain, look, reproduce, train, use
+from pairlight.cli import build, compare, demo, doctor, explain, look, reproduce, train, tune, use
 from pairlight.errors import InputError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command("evaluate")(use.evaluate)
 app.command("score")(use.score)
 app.command("rank")(use.rank)
 app.command("explain")(explain.explain)
+app.command("tune")(tune.tune)
 app.command("compare")(compare.compare)
 app.command("models")(look.models)
 app.add_typer(look.data, name="data")

@@ -1,6 +1,7 @@
 """`pairlight train`: from a file of pairs to a model folder."""
 
 import inspect
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import fields
@@ -40,8 +41,11 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 def train(
     data: Annotated[str, typer.Argument(help="A file of pairs (.tsv, .csv, .jsonl, .parquet) or a named set.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
-    model: Annotated[str, typer.Option("--model", help="Which model; `pairlight models` lists them.")] = "mv-lstm",
+    model: Annotated[
+        str | None, typer.Option("--model", help="Which model; `pairlight models` lists them. [mv-lstm]")
+    ] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the model, name=value.")] = None,
+    tuned: Annotated[Path | None, typer.Option("--settings", help="A file of settings that `tune` wrote.")] = None,
     dev: Annotated[str | None, typer.Option("--dev", help="Pairs that choose the best epoch.")] = None,
     test: Annotated[str | None, typer.Option("--test", help="Pairs to measure the finished model on, once.")] = None,
     left: common.Left = "left",
@@ -63,7 +67,8 @@ def train(
 
     The best epoch is chosen on --dev, else on a tenth of the lists set aside; --test is measured once at the end.
     """
-    given = {name: value for name, value in options.items() if value is not None}
+    found = _tuned(tuned, model)
+    given = found["options"] | {name: value for name, value in options.items() if value is not None}
     Options.of({}, given)
     checkpoints = _claimed(out, resume, overwrite)
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
@@ -80,7 +85,7 @@ def train(
     from pairlight.matcher import Matcher
 
     common.use_threads(threads)
-    matcher = Matcher(model, **common.settings_of(settings or []))
+    matcher = Matcher(found["model"], **found["settings"] | common.settings_of(settings or []))
     matcher.fit(train_pairs, dev_pairs, init=init, device=device, folder=checkpoints, resume=resume, **given)
     results = {"dev": matcher.evaluate(dev_pairs)}
     if test_pairs is not None:
@@ -112,3 +117,20 @@ def _claimed(out: Path, resume: bool, overwrite: bool) -> Path:
             raise InputError(f"--out {out} holds something that is no model, so --overwrite leaves it alone.")
         shutil.rmtree(checkpoints, ignore_errors=True)
     return checkpoints
+
+
+def _tuned(path: Path | None, model: str | None) -> dict[str, Any]:
+    """The model, settings and options of a file that `tune` wrote, or the model alone where there is none."""
+    if path is None:
+        return {"model": model or "mv-lstm", "settings": {}, "options": {}}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"--settings {path} cannot be read ({error.strerror}): give a file that tune wrote.") from None
+    except ValueError:
+        raise InputError(f"--settings {path} is no JSON: give a file that tune wrote.") from None
+    if not isinstance(found, dict) or not {"model", "settings", "options"} <= found.keys():
+        raise InputError(f"--settings {path} lacks a model, settings or options: give a file that tune wrote.")
+    if model not in (None, found["model"]):
+        raise InputError(f"--settings {path} is for {found['model']}, not for {model}: leave --model out.")
+    return found

@@ -1,0 +1,135 @@
+"""Which learning rate, start and settings suit a model on these pairs: tried one after another, judged on dev alone."""
+
+import hashlib
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairlight.data.pairs import Pairs
+from pairlight.errors import InputError
+from pairlight.files import write_text
+from pairlight.matcher import Matcher
+from pairlight.models import checked, model_named
+from pairlight.training.options import Options
+
+if TYPE_CHECKING:
+    from optuna import Study, Trial
+
+SETTINGS, JOURNAL = "settings.json", "study.journal"
+TIMES = 10.0  # the learning rate is sought from a tenth of the model's own to ten times it
+SCALES = (0.01, 0.5)
+
+Told = Callable[[int, float | None, float | None], None]  # trial, its dev metric, the best so far
+
+
+def tune(
+    train: Pairs,
+    dev: Pairs,
+    model: str,
+    folder: Path,
+    *,
+    trials: int,
+    choices: Mapping[str, Sequence[Any]],
+    options: Mapping[str, Any],
+    told: Told,
+) -> dict[str, Any]:
+    """Try until `folder` holds `trials` trials, and write the best as a file that `train --settings` takes.
+
+    The learning rate and the scale of the first weights are sought unless `options` fixes them, and the settings of
+    `choices` among the values given.
+    """
+    try:
+        import optuna
+        from optuna.storages import JournalStorage
+        from optuna.storages.journal import JournalFileBackend
+    except ImportError:
+        raise InputError("Tuning needs optuna: pip install 'pairlight[tune]'.") from None
+
+    kept = {name: [checked(model, {name: value})[name] for value in values] for name, values in choices.items()}
+    seed = Options.of(model_named(model).recipe, options).seed
+    about = {"model": model, "choices": kept, "options": dict(options), "train": _digest(train), "dev": _digest(dev)}
+    folder.mkdir(parents=True, exist_ok=True)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+        study = optuna.create_study(storage=storage, study_name="tune", direction="maximize", load_if_exists=True)
+        _same(study, about, folder)
+        ended = len(_ended(study))
+        # A stopped study goes on with a stream of its own, so that it does not try the same again.
+        study.sampler = optuna.samplers.TPESampler(seed=seed + 1_000_003 * ended)
+        for number in range(ended + 1, trials + 1):
+            trial = study.ask()
+            settings, chosen = _drawn(trial, model, kept, options)
+            matcher = Matcher(model, **settings)
+            try:
+                matcher.fit(train, dev, progress=False, **chosen)
+            except InputError as error:  # a learning rate so high that the loss is lost is an answer too
+                if "loss became" not in str(error):
+                    raise
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+                told(number, None, _best(study))
+                continue
+            if matcher.history.best is None:
+                raise InputError(f"{model} has nothing to be tuned: it is not trained.")
+            if matcher.history.interrupted:
+                study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+                break
+            trial.set_user_attr("settings", settings)
+            trial.set_user_attr("options", chosen)
+            trial.set_user_attr("metric", matcher.options.metric)
+            study.tell(trial, matcher.history.best)
+            told(number, matcher.history.best, _best(study))
+    if _best(study) is None:
+        raise InputError(f"None of the trials in {folder} came to an end: run it again, or with a lower --lr.")
+    best = study.best_trial
+    found = {
+        "model": model,
+        "settings": best.user_attrs["settings"],
+        "options": best.user_attrs["options"],
+        "dev": {best.user_attrs["metric"]: best.value},
+        "trials": len(_ended(study)),
+    }
+    write_text(folder / SETTINGS, json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+    return found
+
+
+def _drawn(
+    trial: "Trial", model: str, choices: Mapping[str, Sequence[Any]], options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    usual = Options.of(model_named(model).recipe, {})
+    settings = {name: trial.suggest_categorical(name, list(values)) for name, values in choices.items()}
+    chosen = dict(options)
+    if "lr" not in chosen:
+        chosen["lr"] = trial.suggest_float("lr", usual.lr / TIMES, usual.lr * TIMES, log=True)
+    if "scale" not in chosen:
+        chosen["scale"] = trial.suggest_float("scale", *SCALES, log=True)
+    return settings, chosen
+
+
+def _ended(study: "Study") -> list[Any]:
+    """Trials that gave an answer; one that was stopped midway gave none."""
+    return [trial for trial in study.get_trials(deepcopy=False) if trial.state.name in ("COMPLETE", "FAIL")]
+
+
+def _best(study: "Study") -> float | None:
+    values = [trial.value for trial in _ended(study) if trial.value is not None]
+    return max(values, default=None)
+
+
+def _same(study: "Study", about: dict[str, Any], folder: Path) -> None:
+    known = study.user_attrs.get("about")
+    if known is None:
+        study.set_user_attr("about", about)
+    elif known != json.loads(json.dumps(about)):
+        different = ", ".join(name for name in about if known.get(name) != json.loads(json.dumps(about[name])))
+        raise InputError(f"{folder} holds a study with another {different}: give another folder to --out.")
+
+
+def _digest(pairs: Pairs) -> str:
+    digest = hashlib.sha256("\n".join(pairs.texts).encode("utf-8", "surrogatepass"))
+    for column in (pairs.left, pairs.right, pairs.label):
+        digest.update(b"" if column is None else column.tobytes())
+    return digest.hexdigest()
