@@ -1,5 +1,6 @@
 """The one object a user meets, with every model in it."""
 
+import copy
 import json
 import warnings
 
@@ -141,6 +142,21 @@ def test_training_can_start_from_a_saved_model_whose_words_are_kept(trained, tmp
     np.testing.assert_allclose(matcher.predict(HELD), trained.predict(HELD), atol=1e-6)
     with pytest.raises(InputError, match="is a mv-lstm, not a lstm-rnn"):
         Matcher("lstm-rnn").fit(new, new, init=tmp_path, **QUICK)
+
+
+def test_deepmatch_keeps_its_topics_where_training_goes_on(pairs, tmp_path):
+    old = Matcher("deepmatch", **SMALL["deepmatch"]).fit(pairs, HELD, **QUICK)
+    old.save(tmp_path)
+    new = Pairs.of(["zebra bama", "zebra bama"], ["zebra", "quagga"], [1, 0])
+    matcher = Matcher("deepmatch").fit(new, new, init=tmp_path, **(QUICK | {"epochs": 0}))
+    assert torch.equal(matcher.model.left_patch, old.model.left_patch)
+    np.testing.assert_allclose(matcher.predict(HELD), old.predict(HELD), atol=1e-6)
+
+
+def test_a_model_can_be_copied(trained):
+    twin = copy.deepcopy(trained.model)
+    assert twin.settings == trained.model.settings
+    assert all(torch.equal(a, b) for a, b in zip(twin.parameters(), trained.model.parameters(), strict=True))
 
 
 def test_long_texts_are_cut_with_a_warning_that_counts_them(trained):

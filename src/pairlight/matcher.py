@@ -112,7 +112,8 @@ class Matcher:
         encoded = self._encoded(pairs.texts)
         model = self.model.to(_device(device))
         self.facts = {"train": _facts(pairs), "dev": _facts(held)}
-        model.prepare(encoded, pairs)
+        if older is None or not model.prepares_once:
+            model.prepare(encoded, pairs)
         if any(parameter.requires_grad for parameter in model.parameters()) and self.options.epochs:
             held_ids = self._encoded(held.texts)
             self.history = fit(

@@ -24,12 +24,15 @@ class PairModel(nn.Module):
     family: ClassVar[str] = "composition"  # or interaction, lexical
     view: ClassVar[str] = "words"  # what the model reads; pairlight.text.tokenizer.VIEWS
     parses: ClassVar[bool] = False  # whether brackets around a text are its parse to this model
+    prepares_once: ClassVar[bool] = False  # whether its weights only make sense with what it was prepared with
     pieces: ClassVar[int | None] = None  # how many of the most frequent words or pieces it reads; None reads all
     recipe: ClassVar[Mapping[str, Any]] = {}  # where its paper trains otherwise than the house does
     settings: dict[str, Any]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         self = super().__new__(cls)
+        if not args and not kwargs:  # copied or unpickled: the settings come with the rest
+            return self
         bound = inspect.signature(cls.__init__).bind(self, *args, **kwargs)
         given = {name: value for name, value in bound.arguments.items() if name not in ("self", "vocab", "words")}
         self.__dict__["settings"] = defaults(cls) | given | bound.arguments.get("words", {})

@@ -43,6 +43,7 @@ class DeepMatch(PairModel):
 
     paper = "Lu and Li, NIPS 2013"
     family = "interaction"
+    prepares_once = True
     recipe = {"optimizer": "adam", "lr": 0.003}
 
     left_number: Tensor

@@ -28,7 +28,9 @@ def start(
     if older is None:
         tokenizer = Tokenizer.fit(pairs.texts, view=kind.view, min_count=options.min_count, most=kind.pieces)
     else:
-        tokenizer = older[0].extended(pairs.texts, min_count=options.min_count)
+        tokenizer = older[0]
+        if kind.pieces is None:
+            tokenizer = tokenizer.extended(pairs.texts, min_count=options.min_count)
         settings = older[1].settings | settings
     vectors = None
     if "dim" in defaults(kind) and options.vectors != "none":
