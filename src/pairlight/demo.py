@@ -1,22 +1,37 @@
 """The main job on real text, out of the box: which clause completes the sentence?"""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pairlight.data.pairs import Pairs
+from pairlight.explain.explanation import Comparison
+from pairlight.explain.page import page
+from pairlight.files import write_text
 from pairlight.matcher import Matcher
 from pairlight.progress import showing
 from pairlight.tasks.catalogue import load
 
 # Chosen on dev, to end well within three minutes on two cores.
+PAGE = "explained.html"
 SETTINGS: dict[str, Any] = {"interaction": "cosine", "k": 5}
 OPTIONS: dict[str, Any] = {"epochs": 3, "lr": 0.1}
 
 
-def demo(out: Path, seed: int = 1) -> tuple[dict[str, dict[str, float]], list[dict[str, Any]], Matcher]:
-    """Train MV-LSTM on sentence completion; give its results beside the baselines', and three ranked examples."""
+@dataclass(frozen=True)
+class Shown:
+    """What the demo has to show: results beside the baselines', ranked examples, and the first of them explained."""
+
+    results: dict[str, dict[str, float]]
+    examples: list[dict[str, Any]]
+    why: Comparison
+    page: Path
+
+
+def demo(out: Path, seed: int = 1) -> Shown:
+    """Train MV-LSTM on sentence completion, measure it once on test, save it, and explain an example."""
     with showing() as show:
         parts = load("sotu", seed=seed, progress=lambda done: show.share("Making pairs", done))
         show.say(
@@ -30,7 +45,10 @@ def demo(out: Path, seed: int = 1) -> tuple[dict[str, dict[str, float]], list[di
     matcher = Matcher("mv-lstm", **SETTINGS).fit(parts["train"], parts["dev"], seed=seed, **OPTIONS)
     results["mv-lstm"] = _picked(matcher.evaluate(parts["test"]).metrics)
     matcher.save(out, results={"test": results["mv-lstm"]}, command="pairlight demo")
-    return results, [_example(matcher, parts["test"], group) for group in range(3)], matcher
+    examples = [_example(matcher, parts["test"], group) for group in range(3)]
+    why = matcher.explain(examples[0]["left"], [each["text"] for each in examples[0]["ranked"]])
+    write_text(out / PAGE, page(why.explanations))
+    return Shown(results, examples, why, out / PAGE)
 
 
 def _picked(metrics: dict[str, float]) -> dict[str, float]:
