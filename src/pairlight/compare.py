@@ -109,7 +109,7 @@ def trained(cell: Cell, parts: Parts) -> tuple["Matcher", dict[str, Any]]:
     started = time.perf_counter()
     matcher = Matcher(cell.model, **cell.settings)
     matcher.fit(parts["train"], parts["dev"], seed=cell.seed, progress=False, **cell.options)
-    assert matcher.model is not None
+    model, _ = matcher.ready
     return matcher, {
         "model": cell.model,
         "seed": cell.seed,
@@ -121,7 +121,7 @@ def trained(cell: Cell, parts: Parts) -> tuple["Matcher", dict[str, Any]]:
         "curve": matcher.history.epochs,
         "train_seconds": round(sum(epoch["seconds"] for epoch in matcher.history.epochs), 1),
         "seconds": round(time.perf_counter() - started, 1),
-        "parameters": sum(p.numel() for p in matcher.model.parameters() if p.requires_grad),
+        "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
     }
 
 

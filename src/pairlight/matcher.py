@@ -128,16 +128,13 @@ class Matcher:
                 facts=self.facts,
             )
         model.cpu()
-        labels = held.label
-        if labels is not None and 0 < np.mean(labels > 0) < 1:
+        if 0 < np.mean(held.labels > 0) < 1:
             self.calibrate(held)
 
     def calibrate(self, dev: Any) -> Self:
         """Fit probabilities and the threshold between match and no match on dev pairs."""
         pairs = _pairs(dev)
-        if pairs.label is None:
-            raise InputError("Calibration needs labelled pairs: give a label for each.")
-        self.calibration = fit_calibration(self._scored(pairs), pairs.label)
+        self.calibration = fit_calibration(self._scored(pairs), pairs.labels)
         return self
 
     # Use
@@ -187,7 +184,7 @@ class Matcher:
             if not right:
                 raise InputError("There is no right text to explain: give one or more.")
             return compared([self.explain(left, each, words=words) for each in right])
-        model, tokenizer = self._ready
+        model, tokenizer = self.ready
         found = explain_pair(self.name, model, tokenizer, left, right, limit=self.options.max_length, words=words)
         if self.calibration is None:
             return found
@@ -197,7 +194,7 @@ class Matcher:
 
     def save(self, folder: str | Path, *, results: dict[str, Any] | None = None, command: str | None = None) -> None:
         """Write the model as a folder of its own: config, tokenizer, weights and a card that says what it is."""
-        model, tokenizer = self._ready
+        model, tokenizer = self.ready
         folder = Path(folder)
         files = {
             TOKENIZER: tokenizer.backend.to_str().encode("utf-8"),
@@ -249,7 +246,8 @@ class Matcher:
     # Inside
 
     @property
-    def _ready(self) -> tuple[PairModel, Tokenizer]:
+    def ready(self) -> tuple[PairModel, Tokenizer]:
+        """The model and its tokenizer, once there are some."""
         if self.model is None or self.tokenizer is None:
             raise InputError("This matcher is not trained yet: call fit(pairs), or Matcher.load(folder).")
         return self.model, self.tokenizer
@@ -258,11 +256,11 @@ class Matcher:
         older = Matcher.load(folder)
         if older.name != self.name:
             raise InputError(f"{folder} is a {older.name}, not a {self.name}: start from the same kind of model.")
-        model, tokenizer = older._ready
+        model, tokenizer = older.ready
         return tokenizer, model
 
     def _encoded(self, texts: Sequence[str]) -> Encoded:
-        model, tokenizer = self._ready
+        model, tokenizer = self.ready
         encoded = tokenizer.encode(texts, self.options.max_length, parses=model.parses)
         if encoded.cut:
             warnings.warn(
@@ -273,7 +271,7 @@ class Matcher:
         return encoded
 
     def _scored(self, pairs: Pairs) -> NDArray[np.float32]:
-        model, _ = self._ready
+        model, _ = self.ready
         return score_pairs(model, self._encoded(pairs.texts), pairs.left, pairs.right)
 
 
@@ -283,10 +281,8 @@ def _pairs(source: Any, need_label: bool = True) -> Pairs:
 
 def _judged(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
     """The dev metric; where it takes a threshold, the one that suits dev best."""
-    labels = dev.label
-    assert labels is not None
     named: dict[str, Any] = {"accuracy": "accuracy", "F1": "F1"}
-    threshold = best_threshold(scores, labels, named[metric]) if metric in named else None
+    threshold = best_threshold(scores, dev.labels, named[metric]) if metric in named else None
     kind: Kind = "pairs" if metric in PAIR_METRICS else "ranking"
     return evaluate_scores(dev, scores, kind=kind, threshold=threshold).metrics[metric]
 

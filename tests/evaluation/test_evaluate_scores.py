@@ -76,7 +76,7 @@ def test_a_result_is_ready_for_json():
 
 
 def test_a_table_without_labels_is_refused():
-    with pytest.raises(InputError, match="The table of 2 pairs has no labels"):
+    with pytest.raises(InputError, match="These 2 pairs have no labels"):
         evaluate_scores(table("ab", None), [1, 2])
 
 

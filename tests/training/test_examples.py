@@ -48,5 +48,5 @@ def test_labelled_pairs_come_once_each_with_their_label():
 
 @pytest.mark.parametrize("kind", [Labelled, lambda pairs: Lists(pairs, 1)])
 def test_pairs_without_labels_are_refused(kind):
-    with pytest.raises(InputError, match="needs labels"):
+    with pytest.raises(InputError, match="have no labels"):
         kind(Pairs.of(["a"], ["b"]))

@@ -57,6 +57,15 @@ class Pairs:
         return len(self.left)
 
     @property
+    def labels(self) -> Floats:
+        """The labels, for whoever can't do without."""
+        if self.label is None:
+            raise InputError(
+                f"These {len(self)} pairs have no labels: give a number for each, higher for a better match."
+            )
+        return self.label
+
+    @property
     def lists(self) -> int:
         return len(np.unique(self.group))
 

@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairlight.data.pairs import Floats, Pairs
+from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 from pairlight.evaluation.labelled import pair_metrics
 from pairlight.evaluation.ranking import rank_metrics
@@ -17,7 +17,7 @@ def kind_of(pairs: Pairs) -> Kind:
 
     Anything else is labelled pairs, and so are labels that are not whole numbers, which ranking metrics cannot take.
     """
-    label = _labels(pairs)
+    label = pairs.labels
     _, at, rows = np.unique(pairs.group, return_inverse=True, return_counts=True)
     shared = 2 * np.sum(rows[at] > 1) >= len(at)
     lowest, highest = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
@@ -39,16 +39,10 @@ def evaluate_scores(
 
     `threshold` speaks only to labelled pairs and `keep_empty` only to rankings: see `pair_metrics`, `rank_metrics`.
     """
-    label = _labels(pairs)
+    label = pairs.labels
     kind = kind or kind_of(pairs)
     if kind == "ranking":
         return rank_metrics(scores, label, pairs.group, keep_empty=keep_empty)
     if kind == "pairs":
         return pair_metrics(scores, label, threshold=threshold)
     raise InputError(f"No kind of evaluation is named {kind!r}: give one of {', '.join(get_args(Kind))}.")
-
-
-def _labels(pairs: Pairs) -> Floats:
-    if pairs.label is None:
-        raise InputError(f"The table of {len(pairs)} pairs has no labels: evaluation needs a label for each pair.")
-    return pairs.label

@@ -44,7 +44,7 @@ def deletion_curve(
     """
     if by not in get_args(By):
         raise InputError(f"by={by!r} is none of {', '.join(get_args(By))}.")
-    model, tokenizer = matcher._ready
+    model, tokenizer = matcher.ready
     rng = np.random.default_rng(seed)
     encoded = tokenizer.encode([text for pair in pairs for text in pair], matcher.options.max_length)
     empty = tokenizer.encode([""], 1).ids

@@ -56,8 +56,6 @@ def mistakes(
     lower that stands the worse. Of labelled pairs those are mistakes which lie on the wrong side of the threshold, and
     the further the worse. `scores` saves scoring the pairs again, `kind` is that of `evaluate`.
     """
-    if pairs.label is None:
-        raise InputError(f"The table of {len(pairs)} pairs has no labels: mistakes are told by labels, give one each.")
     if limit < 1:
         raise InputError(f"limit={limit} mistakes are none: ask for 1 or more.")
     scores = matcher.predict(pairs) if scores is None else scores
@@ -80,11 +78,10 @@ def mistakes(
 
 def ranked_low(pairs: Pairs, scores: Floats) -> list[Wrong]:
     """Lists with a wrong answer on top, the one with the lowest best answer first; equal scores count as wrong."""
-    assert pairs.label is not None
     found = []
     for rows in np.split(np.argsort(pairs.group, kind="stable"), np.cumsum(np.bincount(pairs.group))[:-1]):
-        order = rows[np.lexsort((pairs.label[rows] > 0, -scores[rows]))]
-        right = np.flatnonzero(pairs.label[order] > 0)
+        order = rows[np.lexsort((pairs.labels[rows] > 0, -scores[rows]))]
+        right = np.flatnonzero(pairs.labels[order] > 0)
         if len(right) and right[0] > 0:
             place, first, best = int(right[0]) + 1, int(order[0]), int(order[right[0]])
             gap = float(scores[first] - scores[best])
@@ -96,8 +93,7 @@ def ranked_low(pairs: Pairs, scores: Floats) -> list[Wrong]:
 
 def called_wrong(pairs: Pairs, scores: Floats, threshold: float | None) -> list[Wrong]:
     """Pairs on the wrong side of the threshold, the furthest first; without one, of that which suits these pairs."""
-    assert pairs.label is not None
-    right = pairs.label > 0
+    right = pairs.labels > 0
     cut = best_threshold(scores, right) if threshold is None else threshold
     rows = np.flatnonzero((scores >= cut) != right)
     found = []
@@ -113,10 +109,10 @@ class Texts:
     """The texts of a table, as kinds of mistakes need to see them."""
 
     def __init__(self, matcher: "Matcher", pairs: Pairs) -> None:
-        assert matcher.tokenizer is not None
+        _, tokenizer = matcher.ready
         self.pairs = pairs
         self.sides = pairs.left, pairs.right
-        self.words = [matcher.tokenizer.split(text) for text in pairs.texts]
+        self.words = [tokenizer.split(text) for text in pairs.texts]
         often = Counter(word for words in self.words for word in set(words))
         self.common = {word for word, texts in often.items() if texts > max(FEW, COMMON * len(self.words))}
         lengths = [len(words) for words in self.words]

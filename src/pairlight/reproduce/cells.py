@@ -42,9 +42,7 @@ def every_epoch(cell: Cell, parts: Parts) -> dict[str, Any]:
 
     def measured() -> dict[str, tuple[Any, Result]]:
         scores = {part: score_pairs(model, encoded[part], parts[part].left, parts[part].right) for part in parts}
-        labels = parts["dev"].label
-        assert labels is not None
-        threshold = best_threshold(scores["dev"], labels)
+        threshold = best_threshold(scores["dev"], parts["dev"].labels)
         return {
             part: (scores[part], evaluate_scores(parts[part], scores[part], kind="pairs", threshold=threshold))
             for part in ("dev", "test")
@@ -79,6 +77,6 @@ def per_list(test: Pairs, scores: Any, result: Result) -> dict[str, list[float]]
     """The values that two models are compared by: metrics of each list, or of each pair 1 where it was called right."""
     if result.kind == "ranking":
         return {name: values.round(6).tolist() for name, values in result.per_list.items()}
-    if result.threshold is None or test.label is None:
+    if result.threshold is None:
         return {}
-    return {"accuracy": ((np.asarray(scores) >= result.threshold) == (test.label > 0)).astype(int).tolist()}
+    return {"accuracy": ((np.asarray(scores) >= result.threshold) == (test.labels > 0)).astype(int).tolist()}

@@ -74,8 +74,7 @@ def counted(cell: Cell, parts: Parts) -> dict[str, Any]:
 
     def error(part: str) -> float:
         pairs = parts[part]
-        assert pairs.label is not None
-        return float(np.abs(score_pairs(model, encoded[part], pairs.left, pairs.right) - pairs.label).mean())
+        return float(np.abs(score_pairs(model, encoded[part], pairs.left, pairs.right) - pairs.labels).mean())
 
     history = fit(model, encoded["train"], parts["train"], options, judge=lambda: -error("dev"))
     test = parts["test"]

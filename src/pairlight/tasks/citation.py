@@ -32,8 +32,7 @@ def citation(
         pairs = replace(pairs, label=np.ones(len(pairs), np.float32))
     drawn = mine(pairs, "random", wrong, seed=seed, progress=progress)
     if limit is not None:
-        assert drawn.label is not None
-        citations = np.cumsum(drawn.label > 0) - 1  # the wrong partners of a citation follow it
+        citations = np.cumsum(drawn.labels > 0) - 1  # the wrong partners of a citation follow it
         chosen = np.random.default_rng(seed).permutation(citations[-1] + 1)[:limit]
         drawn = drawn.take(np.flatnonzero(np.isin(citations, chosen)))
     parts = split(drawn, seed=seed)

@@ -84,11 +84,10 @@ class _Names:
 
 
 def _lines(pairs: Pairs, names: _Names) -> Iterator[str]:
-    assert pairs.label is not None
     yield "left\tright\tlabel\tleft_id\tright_id\n"
     first, names.lists = names.lists, names.lists + pairs.lists
     texts = [_clean(text) for text in pairs.texts]
-    for row, (i, j, label) in enumerate(zip(pairs.left.tolist(), pairs.right.tolist(), pairs.label, strict=True)):
+    for row, (i, j, label) in enumerate(zip(pairs.left.tolist(), pairs.right.tolist(), pairs.labels, strict=True)):
         left_id = f"q{first + pairs.group[row]}" if pairs.left_id is None else names.clean(pairs.left_id[row])
         right_id = names.text(texts[j]) if pairs.right_id is None else names.clean(pairs.right_id[row])
         # The shortest digits that are this number and no other of its kind.

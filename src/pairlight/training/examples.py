@@ -24,12 +24,10 @@ class Lists:
     """Draws J worse texts anew each epoch for every text that has a worse one in its ranking list."""
 
     def __init__(self, pairs: Pairs, wrong: int) -> None:
-        if pairs.label is None:
-            raise InputError("Training needs labels: give a label column (--label), higher for a better match.")
         self.pairs, self.wrong = pairs, wrong
         # In a list sorted by label, the worse texts of a row are those from the list's start to its label's start.
-        self.order = np.lexsort((pairs.label, pairs.group))
-        group, label = pairs.group[self.order], pairs.label[self.order]
+        self.order = np.lexsort((pairs.labels, pairs.group))
+        group, label = pairs.group[self.order], pairs.labels[self.order]
         row = np.arange(len(group))
         new_list = np.r_[True, group[1:] != group[:-1]]
         new_label = new_list | np.r_[True, label[1:] != label[:-1]]
@@ -62,13 +60,11 @@ class Labelled:
     """Every pair once an epoch, with its label."""
 
     def __init__(self, pairs: Pairs) -> None:
-        if pairs.label is None:
-            raise InputError("Training needs labels: give a label column (--label), higher for a better match.")
-        self.pairs = pairs
+        self.pairs, self.label = pairs, pairs.labels
 
     def __len__(self) -> int:
         return len(self.pairs)
 
     def epoch(self, rng: np.random.Generator) -> Epoch:
         pairs = self.pairs
-        return Epoch(pairs.left.astype(np.int64), pairs.right.astype(np.int64)[:, None], pairs.label)
+        return Epoch(pairs.left.astype(np.int64), pairs.right.astype(np.int64)[:, None], self.label)
