@@ -168,7 +168,7 @@ def as_html(rows: list[dict[str, Any]], metric: str, caption: str) -> str:
         cells = f'<th scope="row" title="{how}">{fields[0]}</th>'
         cells += f'<td style="--share:{share:.1f}%" class="bar">{fields[1]}</td>'
         body += f"<tr>{cells}{''.join(f'<td>{field}</td>' for field in fields[2:])}</tr>\n"
-    return _PAGE.format(caption=html.escape(caption), head=head, body=body)
+    return _PAGE.format(caption=html.escape(caption.replace("`", "")), head=head, body=body)
 
 
 def _headings(rows: list[dict[str, Any]], metric: str) -> list[str]:
@@ -202,6 +202,7 @@ body {{ margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }}
 .wide {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }}
 th, td {{ padding: .35rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }}
+thead th {{ white-space: normal; vertical-align: bottom; }}
 th:first-child {{ text-align: left; }}
 .bar {{ background: linear-gradient(to right, var(--bar) var(--share), transparent var(--share)); }}
 </style></head><body><h1>Leaderboard</h1><p>{caption}</p><div class="wide"><table>
