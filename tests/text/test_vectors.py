@@ -22,10 +22,11 @@ def binary() -> bytes:
         ("glove.txt", TEXT.encode()),
         ("word2vec.txt", b"3 2\n" + TEXT.encode()),
         ("fasttext.vec", b"3 2\n" + TEXT.encode()),
-        ("glove.txt.gz", gzip.compress(TEXT.encode())),
+        ("glove.txt.gz", gzip.compress(TEXT.encode(), mtime=0)),
         ("word2vec.bin", binary()),
-        ("word2vec.bin.gz", gzip.compress(binary())),
+        ("word2vec.bin.gz", gzip.compress(binary(), mtime=0)),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_every_published_form_of_file_is_read(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
