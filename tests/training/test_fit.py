@@ -164,3 +164,17 @@ def test_clipping_and_weight_decay_change_the_weights(pairs):
     plain = trained(pairs, epochs=1)
     assert not same(plain, trained(pairs, epochs=1, clip=0.01, optimizer="adagrad"))
     assert not same(plain, trained(pairs, epochs=1, weight_decay=0.1))
+
+
+def test_every_epoch_draws_its_worse_texts_anew(pairs, monkeypatch):
+    from pairlight.training.examples import Lists
+
+    drawn, real = [], Lists.epoch
+
+    def watched(self, rng):
+        drawn.append(real(self, rng))
+        return drawn[-1]
+
+    monkeypatch.setattr(Lists, "epoch", watched)
+    trained(pairs, epochs=2, wrong=1)
+    assert not np.array_equal(drawn[0].right, drawn[1].right)
