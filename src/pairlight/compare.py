@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pairlight.data.pairs import Pairs
 from pairlight.files import write_text
+from pairlight.tasks.recipes import recipe
 
 if TYPE_CHECKING:
     from pairlight.matcher import Matcher
@@ -39,6 +40,16 @@ class Cell:
 
 
 Work = Callable[[Cell, Parts], dict[str, Any]]
+
+
+def planned(data: str, model: str, seed: int, options: dict[str, Any]) -> Cell:
+    """The cell of a model on a named set, by the recipe it has there; the options given come before the recipe's."""
+    from pairlight.models import checked, model_named
+    from pairlight.models.base import defaults
+
+    how = recipe(data, model)
+    own = {"seed": seed} if "seed" in defaults(model_named(model)) else {}
+    return Cell(model, seed, checked(model, how.settings | own), how.options | options)
 
 
 def measured(cell: Cell, parts: Parts) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import pytest
 
 from pairlight import Matcher
 from pairlight.errors import InputError
-from pairlight.explain.faithful import deletion_curve, right_worth
+from pairlight.explain.faithful import deletion_curves, right_worth
 from toy_pairs import overlap
 
 
@@ -17,16 +17,23 @@ def trained() -> Matcher:
 
 
 @pytest.fixture(scope="module")
+def bm25() -> Matcher:
+    return Matcher("bm25").fit(overlap(5, seed=0), progress=False)
+
+
+@pytest.fixture(scope="module")
 def right_pairs() -> list[tuple[str, str]]:
     pairs = overlap(30, seed=5)
     return [(pairs.texts[pairs.left[row]], pairs.texts[pairs.right[row]]) for row in np.flatnonzero(pairs.label)]
 
 
-@pytest.mark.parametrize("by", ["leave-one-out", "integrated-gradients", "cells"])
-def test_deleting_the_words_ranked_highest_hurts_more_than_random_ones(trained, right_pairs, by):
-    found = deletion_curve(trained, right_pairs, by)
-    assert found.pairs == len(right_pairs)
-    assert found.area > 1.1 * deletion_curve(trained, right_pairs, "random").area
+def test_deleting_the_words_ranked_highest_hurts_more_than_random_ones(trained, right_pairs):
+    found = deletion_curves(trained, right_pairs)
+    assert set(found) == {"leave-one-out", "integrated-gradients", "mechanism"}
+    for each in found.values():
+        assert each.pairs == len(right_pairs)
+        assert each.area > 1.1 * each.random_area
+        assert each.faithful
 
 
 def test_the_falls_are_those_of_the_texts_without_the_words(trained):
@@ -35,12 +42,29 @@ def test_the_falls_are_those_of_the_texts_without_the_words(trained):
     keep = sorted(sorted(range(6), key=lambda place: -worth[place])[3:])
     shorter = " ".join(right.split()[place] for place in keep)
     fall = trained.predict([(left, right)])[0] - trained.predict([(left, shorter)])[0]
-    np.testing.assert_allclose(deletion_curve(trained, [(left, right)]).falls[-1], fall, rtol=1e-4, atol=1e-5)
+    found = deletion_curves(trained, [("bama", "bama"), (left, right)])["leave-one-out"]
+    alone = deletion_curves(trained, [(left, right)])["leave-one-out"]
+    np.testing.assert_allclose(alone.falls[-1], fall, rtol=1e-4, atol=1e-5)
+    assert found.pairs == 2
 
 
-def test_what_a_model_can_not_tell_is_refused():
-    bm25 = Matcher("bm25").fit(overlap(5, seed=0), progress=False)
-    with pytest.raises(InputError, match="None of the 1 pairs can be explained by cells with bm25"):
-        deletion_curve(bm25, [("bama", "bama")], "cells")
-    with pytest.raises(InputError, match="by='magic' is none of"):
-        deletion_curve(bm25, [("bama", "bama")], "magic")
+def test_a_model_without_a_grid_ranks_words_by_its_tables(bm25, right_pairs):
+    left, right = "bama delo", "siri bama kusi delo"
+    assert [worth > 0 for worth in right_worth(bm25.explain(left, right), "mechanism")] == [False, True, False, True]
+    found = deletion_curves(bm25, right_pairs)
+    assert set(found) == {"leave-one-out", "mechanism"}
+    assert found["mechanism"].faithful
+
+
+def test_an_explanation_that_names_no_word_does_as_random_words_do(bm25):
+    found = deletion_curves(bm25, [("bama delo", "siri kusi bama firi bama"), ("bama", "siri kusi")])
+    assert found["mechanism"].pairs == 1
+    assert found["leave-one-out"].pairs == 2
+    equal = deletion_curves(Matcher("bm25").fit(overlap(5, seed=0), progress=False), [("bama", "bama bama bama bama")])
+    assert equal["leave-one-out"].falls == equal["leave-one-out"].random
+    assert not equal["leave-one-out"].faithful
+
+
+def test_no_pairs_are_refused(bm25):
+    with pytest.raises(InputError, match="no pairs to delete words of"):
+        deletion_curves(bm25, [])

@@ -14,7 +14,7 @@ from pairlight.errors import InputError
 from pairlight.files import write_text
 from pairlight.progress import showing
 from pairlight.tasks.catalogue import SETS
-from pairlight.tasks.recipes import PAPERS, recipe
+from pairlight.tasks.recipes import PAPERS
 from pairlight.training.options import Options
 
 
@@ -42,20 +42,14 @@ def compare(
     """Train models on the same data and rank them; what is done stays done when it is stopped and run again."""
     given = {name: value for name, value in options.items() if value is not None}
     Options.of({}, given)
-    from pairlight.compare import Cell, as_html, as_markdown, leaderboard
+    from pairlight.compare import Cell, as_html, as_markdown, leaderboard, planned
     from pairlight.compare import compare as run
     from pairlight.evaluation.evaluate import kind_of
-    from pairlight.models import MODELS, checked, model_named
-    from pairlight.models.base import defaults
+    from pairlight.models import MODELS
 
     names = list(MODELS) if models == "all" else [name.strip() for name in models.split(",")]
     first = given.pop("seed", 1)
-    cells = []
-    for name in names:
-        how = recipe(data, name)
-        for seed in range(first, first + seeds):
-            own = {"seed": seed} if "seed" in defaults(model_named(name)) else {}
-            cells.append(Cell(name, seed, checked(name, how.settings | own), how.options | given))
+    cells = [planned(data, name, seed, given) for name in names for seed in range(first, first + seeds)]
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     started, fresh = time.perf_counter(), 0
     with showing() as show:

@@ -1,7 +1,8 @@
 """Whether explanations tell the truth: the words they rank highest are deleted, and the score must fall."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -9,13 +10,15 @@ from numpy.typing import NDArray
 
 from pairlight.errors import InputError
 from pairlight.explain.explanation import Explanation
+from pairlight.models.base import PairModel
 from pairlight.models.scoring import score_pairs
 from pairlight.text.tokenizer import Encoded
 
 if TYPE_CHECKING:
     from pairlight.matcher import Matcher
 
-By = Literal["leave-one-out", "integrated-gradients", "cells", "random"]
+By = Literal["leave-one-out", "integrated-gradients", "mechanism"]
+Order = NDArray[np.intp]  # words, the highest ranked first
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of the words of the right text
 
 
@@ -24,58 +27,101 @@ class Deletion:
     """How far the score falls, on average, as more and more of the highest ranked words are deleted."""
 
     by: By
-    shares: tuple[float, ...]
-    falls: tuple[float, ...]  # score of the pair - score without that share of its words, the mean over pairs
+    falls: tuple[float, ...]  # for each of SHARES: score - score without these words, the mean over pairs
+    random: tuple[float, ...]  # the same with as many words of the same pairs, drawn at random
     pairs: int  # that could be explained this way
+    error: float  # standard error of area - random_area, which are compared pair by pair
 
     @property
     def area(self) -> float:
-        """The mean fall: the area above the deletion curve. The larger, the more faithful."""
+        """The mean fall: the area between the deletion curve and the whole score. The larger, the more faithful."""
         return float(np.mean(self.falls))
 
+    @property
+    def random_area(self) -> float:
+        return float(np.mean(self.random))
 
-def deletion_curve(
-    matcher: "Matcher", pairs: Sequence[tuple[str, str]], by: By = "leave-one-out", *, seed: int = 1
-) -> Deletion:
-    """Delete the right words that an explanation ranks highest, and see how far the score falls.
+    @property
+    def faithful(self) -> bool:
+        """Whether the score falls further than with random words, by more than chance explains."""
+        return self.area - self.random_area > 2 * self.error
 
-    Right words only: who takes away both words of a match loses it once and has spent two. `cells` ranks a word by
-    what the cells it stands in add; `random` is what all must beat.
+
+def deletion_curves(
+    matcher: "Matcher",
+    pairs: Sequence[tuple[str, str]],
+    *,
+    seed: int = 1,
+    progress: Callable[[float], None] | None = None,
+) -> dict[By, Deletion]:
+    """For each kind of explanation that the model allows: delete the right words it ranks highest, and score again.
+
+    Right words only: who takes away both words of a match loses it once and has spent two. Words of equal rank, as all
+    are that an explanation does not name, are deleted in the random order that every kind must beat.
     """
-    if by not in get_args(By):
-        raise InputError(f"by={by!r} is none of {', '.join(get_args(By))}.")
+    if not pairs:
+        raise InputError("There are no pairs to delete words of: give one or more.")
     model, tokenizer = matcher.ready
     rng = np.random.default_rng(seed)
-    encoded = tokenizer.encode([text for pair in pairs for text in pair], matcher.options.max_length)
-    empty = tokenizer.encode([""], 1).ids
-    texts: list[NDArray[np.int32]] = []
-    for row, (left, right) in enumerate(pairs):
-        u, v = (encoded.ids[encoded.start[t] : encoded.start[t + 1]] for t in (2 * row, 2 * row + 1))
-        worth = rng.random(len(v)).tolist() if by == "random" else right_worth(matcher.explain(left, right), by)
-        if worth is None:
-            continue
-        order = np.argsort(-np.array(worth), kind="stable")
-        for share in (0.0, *SHARES):
-            kept = np.delete(v, order[: round(share * len(v))])
-            texts += [u, kept if len(kept) else empty]
-    if not texts:
-        raise InputError(f"None of the {len(pairs)} pairs can be explained by {by} with {matcher.name}.")
-    start = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
-    lefts = np.arange(0, len(texts), 2)
-    shorter = Encoded(np.concatenate(texts), start, 0, encoded.spelling)
-    scores = score_pairs(model, shorter, lefts, lefts + 1).reshape(-1, 1 + len(SHARES))
-    falls = (scores[:, :1] - scores[:, 1:]).mean(0)
-    return Deletion(by, SHARES, tuple(falls.tolist()), len(scores))
+    encoded = tokenizer.encode([*(text for pair in pairs for text in pair), ""], matcher.options.max_length)
+    chance = [rng.random(length) for length in encoded.lengths[1::2]]
+    orders: dict[By, dict[int, Order]] = {by: {} for by in get_args(By)}
+    for number, pair in enumerate(pairs):
+        explained = matcher.explain(*pair)
+        for by, found in orders.items():
+            worth = right_worth(explained, by)
+            if worth is not None:
+                found[number] = np.lexsort((chance[number], -np.array(worth)))
+        if progress is not None:
+            progress((number + 1) / len(pairs))
+    at_random = _falls(model, encoded, {number: each.argsort() for number, each in enumerate(chance)})
+    curves: dict[By, Deletion] = {}
+    for by, found in orders.items():
+        if found:
+            falls, random = _falls(model, encoded, found), at_random[list(found)]
+            error = (falls - random).mean(1).std() / np.sqrt(len(found))
+            curves[by] = Deletion(by, _means(falls), _means(random), len(found), float(error))
+    return curves
 
 
 def right_worth(it: Explanation, by: By) -> list[float] | None:
-    """What an explanation says each right word is worth; None where it does not say."""
-    if by == "leave-one-out" or by == "integrated-gradients":
+    """What an explanation says each right word is worth; None where it does not say.
+
+    The mechanism of a model with a grid speaks by its cells, that of others by what its tables say of right words.
+    """
+    if by != "mechanism":
         found = it.by(by)
         return None if found is None else list(found.right)
+    columns = [(it.grids[cell.grid].columns[cell.j], cell.adds) for cell in it.cells]
+    named = [(tuple(range(column.first, column.end)), adds) for column, adds in columns]
+    named = named or [(fact.right, fact.adds) for table in it.tables for fact in table.facts]
     worth = [0.0] * len(it.right.words)
-    for cell in it.cells:
-        column = it.grids[cell.grid].columns[cell.j]
-        for word in range(column.first, column.end):
-            worth[word] += (cell.adds or 0.0) / (column.end - column.first)
-    return worth if it.cells else None
+    for words, adds in named:
+        for word in words:
+            worth[word] += (adds or 0.0) / len(words)
+    return worth if any(words for words, _ in named) else None
+
+
+def _falls(model: PairModel, encoded: Encoded, orders: dict[int, Order]) -> NDArray[np.float64]:
+    """How far the score of each pair falls without the first words of an order.   [pairs, SHARES]
+
+    Pair number p is texts 2p and 2p + 1, and the last text is the empty one as a model reads it. All are scored in one
+    go.
+    """
+    texts = [encoded.ids[a:b] for a, b in pairwise(encoded.start)]
+    shorter = []
+    for number, order in orders.items():
+        right = texts[2 * number + 1]
+        for share in (0.0, *SHARES):
+            kept = np.delete(right, order[: round(share * len(right))])
+            shorter.append(kept if len(kept) else texts[-1])
+    start = np.cumsum([0, *map(len, texts), *map(len, shorter)])
+    both = Encoded(np.concatenate([*texts, *shorter]), start, 0, encoded.spelling)
+    lefts = np.repeat(2 * np.array(list(orders)), 1 + len(SHARES))
+    scores = score_pairs(model, both, lefts, len(texts) + np.arange(len(shorter))).astype(float)
+    whole, *rest = scores.reshape(len(orders), -1).T
+    return np.stack([whole - each for each in rest], 1)
+
+
+def _means(falls: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(falls.mean(0).tolist())
