@@ -26,7 +26,8 @@ from pairlight.evaluation.evaluate import evaluate_scores, kind_of
 from pairlight.evaluation.labelled import best_threshold
 from pairlight.evaluation.result import Kind, Result
 from pairlight.explain.explain import compared, explain_pair
-from pairlight.explain.explanation import Comparison, Explanation
+from pairlight.explain.explanation import Comparison, Explanation, Neighbour
+from pairlight.explain.nearest import nearest_pairs
 from pairlight.files import replacing, write_text
 from pairlight.models import build, checked, model_named
 from pairlight.models.base import PairModel
@@ -189,6 +190,12 @@ class Matcher:
         if self.calibration is None:
             return found
         return replace(found, probability=float(self.calibration.probability([found.score])[0]))
+
+    def nearest(self, left: str, right: str, train: Any, n: int = 5) -> tuple[Neighbour, ...]:
+        """The `n` training pairs most like this pair, by what the model makes of them before the score."""
+        model, _ = self.ready
+        pairs = _pairs(train)
+        return nearest_pairs(model, self._encoded([left, right, *pairs.texts]), pairs, n)
 
     # Saving and loading
 

@@ -120,3 +120,20 @@ def test_bad_input_is_one_line(run, folder, arguments, complaint):
 
 def test_a_case_without_a_grid_still_prints():
     assert "No grid" in printed(Shown(explained(Case("random"))))
+
+
+def test_the_nearest_training_pairs_are_printed_written_and_drawn(run, folder, tmp_path):
+    train = tmp_path / "train.tsv"
+    train.write_text("left\tright\tlabel\nbama delo\tgodu mama\t1\nsiri <b>\tkusi\t0\n", encoding="utf-8")
+    _, out, err = run(folder, LEFT, RIGHT, "--nearest", str(train), "--html", str(tmp_path / "a.html"))
+    assert "Training pairs most like this one" in out, err
+    assert out.index("bama delo\n") < out.index("godu mama")
+    near = matcher(COSINE).nearest(LEFT, RIGHT, train)
+    assert len(near) == 2
+    assert f"like {near[0].likeness:.2f}  label {near[0].label:g}  score {near[0].score:.2f}" in out
+    assert "siri \\u003cb>" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    _, several, _ = run(folder, LEFT, RIGHT, "godu", "--nearest", str(train), "--json")
+    assert [len(each.nearest) for each in Comparison.from_json(several).explanations] == [2, 2]
+    code, _, err = run(folder, LEFT, RIGHT, "--nearest", str(tmp_path / "none.tsv"))
+    assert code == 2
+    assert "Traceback" not in err

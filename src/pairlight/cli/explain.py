@@ -1,5 +1,6 @@
 """`pairlight explain`: why two texts match, in the terminal, as JSON, as a picture or as a page."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ from rich.console import Console
 
 from pairlight.cli import common
 from pairlight.errors import InputError
+from pairlight.explain.explanation import Explanation
 from pairlight.files import write_text
 from pairlight.progress import showing
 
@@ -22,6 +24,9 @@ def explain(
     grid: Annotated[
         int | None, typer.Option("--grid", min=1, help="Which grid to draw; as numbered in --json.")
     ] = None,
+    nearest: Annotated[
+        Path | None, typer.Option("--nearest", help="Also show the most alike of the training pairs in this file.")
+    ] = None,
     threads: common.Threads = None,
     as_json: common.Json = False,
 ) -> None:
@@ -29,14 +34,22 @@ def explain(
     for path, form in ((png, ".png"), (svg, ".svg"), (html, ".html")):
         if path is not None and path.suffix != form:
             raise InputError(f"--{form[1:]} {path} does not end in {form}: name it so.")
+    from pairlight.data.readers import read_pairs
     from pairlight.matcher import Matcher
 
     common.use_threads(threads)
     matcher = Matcher.load(model)
     with showing(not as_json) as show:
         common.warnings_as_lines(show)
+        train = None if nearest is None else read_pairs(nearest)[0]
+
+        def beside(it: Explanation) -> Explanation:
+            return it if train is None else replace(it, nearest=matcher.nearest(left, it.right.text, train))
+
         compared = None if len(right) == 1 else matcher.explain(left, right)
-        best = matcher.explain(left, right[0]) if compared is None else compared.explanations[0]
+        if compared is not None:
+            compared = replace(compared, explanations=tuple(map(beside, compared.explanations)))
+        best = beside(matcher.explain(left, right[0])) if compared is None else compared.explanations[0]
         for path in (png, svg):
             if path is not None:
                 from pairlight.explain.picture import picture

@@ -136,6 +136,18 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Neighbour:
+    """A training pair that is like the explained one to the model."""
+
+    left: str
+    right: str
+    label: float  # as it was given for training
+    score: float  # as the model scores it now
+    likeness: float  # from 0 to 1, where the model makes the same of both pairs
+    row: int  # its place among the training pairs, from 0
+
+
+@dataclass(frozen=True)
 class Plain:
     """What can be written as JSON and read again."""
 
@@ -182,6 +194,7 @@ class Explanation(Plain):
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()  # what could not be told, and why
     probability: float | None = None  # calibrated, where the model is
+    nearest: tuple[Neighbour, ...] = ()  # most like first; where they were asked for
 
     @property
     def shown(self) -> int | None:

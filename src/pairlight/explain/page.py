@@ -96,6 +96,10 @@ def _explanation(found: Explanation) -> Json:
             }
             for table in found.tables
         ],
+        "nearest": [
+            (near.left, near.right, _number(near.label), _number(near.score), _number(near.likeness))
+            for near in found.nearest
+        ],
         "notes": found.notes,
     }
 

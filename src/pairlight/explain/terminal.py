@@ -137,6 +137,11 @@ def _sections(it: Explanation, width: int, coloured: bool) -> Iterable[Text]:
             numbers = "".join(f"  {name} {value:.3g}" for name, value in (fact.values or {}).items())
             adds = "" if fact.adds is None else f"  adds {fact.adds:+.3f}"
             yield Text(f"     {fact.label}{adds}{numbers}")
+    if it.nearest:
+        yield Text("\nTraining pairs most like this one", "bold")
+        for near in it.nearest:
+            numbers = f"like {near.likeness:.2f}  label {near.label:g}  score {near.score:.2f}"
+            yield Text(f"     {numbers}\n       {near.left}\n       {near.right}")
 
 
 def _named(side: Side, values: Sequence[float]) -> str:
