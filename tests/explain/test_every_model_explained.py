@@ -22,6 +22,7 @@ every_case = pytest.mark.parametrize("case", TABLE, ids=str)
 OWN = {
     "bm25": {"matched terms"},
     "dssm": {"letters"},
+    "cdssm": {"letters", "windows"},
     "duet": {"letters"},
     "deepmatch": {"topics"},
     "anmm": {"bins"},
@@ -132,6 +133,7 @@ def test_a_model_is_left_as_it_was(case):
     matcher(case).explain(LEFT, RIGHT)
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+    assert not any({"forward", "trees"} & set(vars(module)) for module in model.modules())
     assert all(parameter.grad is None for parameter in model.parameters())
 
 

@@ -1,5 +1,7 @@
 """What a mechanism says must be what the model did: cells, terms, gates and paths against the model's own numbers."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ import torch
 from explain.explained import LEFT, RIGHT, explained, matcher
 from models.toy import CASES, Case
 from pairlight.errors import InputError
+from pairlight.explain import mechanisms, stages
 from pairlight.explain.explanation import Comparison, Explanation
 from pairlight.explain.mechanisms import backtraced
 from pairlight.models import MODELS
@@ -54,6 +57,53 @@ def test_the_letters_of_dssm_add_up_to_what_the_words_add():
     for side in ("left", "right"):
         total = sum(fact.adds for fact in letters.facts if getattr(fact, side))
         np.testing.assert_allclose(total, getattr(adds, side)[0], rtol=1e-3, atol=1e-5)
+
+
+def test_the_windows_of_cdssm_and_the_letters_in_them_add_up_to_its_score(monkeypatch):
+    monkeypatch.setattr(mechanisms, "MOST", 1000)
+    it = matcher(case("cdssm")).explain("bama delo firi kusi", "godu bama", words=False)
+    windows, letters = it.tables
+    assert (windows.name, letters.name) == ("windows", "letters")
+    for table in (windows, letters):
+        np.testing.assert_allclose(sum(fact.adds for fact in table.facts), it.score, rtol=1e-4)
+    assert {fact.label for fact in windows.facts} <= {
+        *("bama delo", "bama delo firi", "delo firi kusi", "firi kusi", "godu bama")
+    }
+    assert sum(fact.values["units"] for fact in windows.facts) == 2 * 6
+    assert {"#ba", "elo", "ri#"} <= {fact.label for fact in letters.facts}
+
+
+def test_a_stage_replayed_is_the_stage_computed(monkeypatch):
+    it = explained(case("mv-lstm"))
+    monkeypatch.setattr(stages, "replayed", lambda *_: nullcontext())
+    again = matcher(case("mv-lstm")).explain(LEFT, RIGHT)
+    np.testing.assert_allclose([cell.adds for cell in again.cells], [cell.adds for cell in it.cells], atol=1e-4)
+
+
+PARSED = "((bama delo) ((firi kusi) (mama godu)))"
+
+
+def test_brackets_around_a_text_are_its_parse_to_urae():
+    made = matcher(case("urae"))
+    it = made.explain(PARSED, RIGHT)
+    assert [word.text for word in it.left.words] == ["bama", "delo", "firi", "kusi", "mama", "godu"]
+    assert [it.left.text[word.start : word.end] for word in it.left.words] == [word.text for word in it.left.words]
+    np.testing.assert_allclose(it.score, made.predict([(PARSED, RIGHT)])[0], rtol=1e-4, atol=1e-5)
+    spans = [(row.first, row.end) for row in it.grids[0].rows]
+    assert spans == [*((t, t + 1) for t in range(6)), (4, 6), (2, 4), (2, 6), (0, 2), (0, 6)]
+
+
+def test_a_word_left_out_of_a_parse_leaves_the_rest_of_the_parse_as_it_was():
+    made = matcher(case("urae"))
+    it = made.explain(PARSED, RIGHT)
+    for place, word in enumerate(it.left.words):
+        shorter = PARSED.replace(word.text, "").replace("( ", "(").replace(" )", ")")
+        expected = it.score - made.predict([(shorter, RIGHT)])[0]
+        np.testing.assert_allclose(it.contributions[0].left[place], expected, rtol=1e-3, atol=1e-4)
+
+
+def test_a_text_in_brackets_is_just_words_to_other_models():
+    assert matcher(case("bm25")).explain(PARSED, RIGHT).left.words[0].text == "("
 
 
 def test_the_kernels_of_knrm_add_up_to_what_is_under_the_tanh():

@@ -10,10 +10,11 @@ from pairlight.explain.explanation import Comparison, Contributions, Explanation
 from pairlight.explain.grids import by_word, channels_of, strongest
 from pairlight.explain.mechanisms import Reading, account_of
 from pairlight.explain.stages import Integrated, interaction, run
-from pairlight.explain.words import by_cells, by_vectors, grown, left_out
+from pairlight.explain.words import by_cells, by_vectors, left_out
 from pairlight.models.base import PairModel
 from pairlight.models.scoring import tokens
 from pairlight.text.letters import SPELLINGS
+from pairlight.text.parse import unbracketed
 from pairlight.text.tokenizer import Tokenizer
 
 
@@ -24,8 +25,11 @@ def explain_pair(
 
     Nothing here asks which model it is: stages are found by what they take and give, mechanisms by the parts they use.
     """
-    sides = side_of(tokenizer, left, limit, "left"), side_of(tokenizer, right, limit, "right")
-    encoded = tokenizer.encode([left, right, ""], limit)
+    sides = (
+        side_of(tokenizer, left, limit, "left", parses=model.parses),
+        side_of(tokenizer, right, limit, "right", parses=model.parses),
+    )
+    encoded = tokenizer.encode([left, right, ""], limit, parses=model.parses)
     model.eval()
     device = next((p.device for p in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
     seen = run(model, tokens(encoded, np.array([0]), device), tokens(encoded, np.array([1]), device))
@@ -39,21 +43,14 @@ def explain_pair(
     cells, of_grid = ((), None) if met is None else strongest(seen, met, weigh=words)
     if met is None:
         notes.append("No grid: no stage of this model lets the positions of the two texts meet one by one.")
-    of_words = grown(seen) if words or model.view != "words" else None
+    reading = Reading(seen, *sides, grids[0].rows if grids else (), grids[0].columns if grids else (), tokenizer)
     with torch.no_grad():
-        reading = Reading(
-            seen,
-            *sides,
-            grids[0].rows if grids else (),
-            grids[0].columns if grids else (),
-            tokenizer,
-            of_words if of_words is not None and of_words.adds_up else None,
-        )
         account = account_of(reading)
     contributions: list[Contributions] = []
     if words:
         contributions.append(left_out(model, encoded))
         square = bool(grids) and by_word(grids[0].rows) and by_word(grids[0].columns)
+        of_words = reading.grown
         if of_words is not None and of_words.adds_up:
             contributions.append(by_vectors(seen, of_words))
         elif square and of_grid is not None and of_grid.adds_up:
@@ -83,9 +80,11 @@ def compared(explanations: Sequence[Explanation]) -> Comparison:
     return Comparison(tuple(ranked), tuple(order), less)
 
 
-def side_of(tokenizer: Tokenizer, text: str, limit: int, which: str) -> Side:
-    """A text with its words and their places; `which` names it where it has none."""
+def side_of(tokenizer: Tokenizer, text: str, limit: int, which: str, *, parses: bool = False) -> Side:
+    """A text with its words and their places; `which` names it where it has none. Brackets of a parse are no words."""
     found = tokenizer.tokens(text)
+    if parses and unbracketed([each.text for each in found]) is not None:
+        found = [each for each in found if each.text not in "()"]
     if not found:
         raise InputError(f"The {which} text {text!r} has no word: give one to explain.")
     words = tuple(Word(each.text, each.start, each.end, _known(tokenizer, each.text)) for each in found[:limit])

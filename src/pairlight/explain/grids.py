@@ -6,13 +6,12 @@ from pairlight.explain.explanation import Cell, Grid, GridKind, Span, Word
 from pairlight.explain.stages import Call, Integrated, Run, changed, integrated
 from pairlight.kernels import kmax
 from pairlight.models.arc_ii import SegmentPairs
-from pairlight.parts import Seq
 from pairlight.parts.aggregate import KMax
 from pairlight.parts.autoencoder import TreeAutoencoder
 from pairlight.parts.grams import GramCosine
 from pairlight.parts.interact import CosineApart
 from pairlight.parts.phrases import Phrases
-from pairlight.parts.tree import trees_of
+from pairlight.parts.tree import Trees
 
 STRONGEST = 12  # cells that are told where the model itself keeps no certain number
 Spans = tuple[Span, ...]
@@ -41,7 +40,7 @@ def spans(seen: Run, met: Call, side: int, words: tuple[Word, ...]) -> Spans:
         # A row belongs to the encoder that gave the sequence which the interaction was given.
         if side < len(met.args) and call.output is met.args[side]:
             if isinstance(call.module, TreeAutoencoder):
-                return _named(_nodes(call.module, call.args[0]), words)
+                return _named(_nodes(seen.trees[side], len(words)), words)
             if isinstance(call.module, Phrases):
                 return _named(_levels(call.module, len(words), count), words)
     if count == len(words):
@@ -127,11 +126,9 @@ def _named(places: list[tuple[int, int]], words: tuple[Word, ...]) -> Spans:
     return tuple(Span(" ".join(word.text for word in words[a:b]), a, b) for a, b in places)
 
 
-def _nodes(encode: TreeAutoencoder, u: Seq) -> list[tuple[int, int]]:
+def _nodes(trees: Trees, words: int) -> list[tuple[int, int]]:
     """The words below every node of a text's tree, in the order of the grid's rows."""
-    trees = trees_of(encode.joins(u), u.lengths)
-    L = u.x.shape[1]
-    under = [(t, t + 1) for t in range(L)]
+    under = [(t, t + 1) for t in range(words)]
     for a, b in trees.children[0].tolist():
         under.append((under[a][0], under[b][1]))
     return [under[node] for node, there in zip(trees.order[0].tolist(), trees.mask[0].tolist(), strict=True) if there]

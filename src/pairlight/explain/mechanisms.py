@@ -1,16 +1,20 @@
 """What a model's own mechanism says, read off its parts: whoever builds a model of these parts has it explained."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from pairlight.explain.explanation import Fact, Grid, Path, Side, Span, Table, Weights
 from pairlight.explain.grids import Spans, grid
-from pairlight.explain.stages import Call, Integrated, Run, integrated, repeated
+from pairlight.explain.stages import Call, Integrated, Run, integrated, parts, repeated
+from pairlight.explain.words import grown
 from pairlight.models.bm25 import BM25
+from pairlight.models.cdssm import CDSSM
 from pairlight.models.deepmatch import DeepMatch
 from pairlight.models.drmm import DRMM
 from pairlight.models.esim import ESIM
@@ -21,7 +25,7 @@ from pairlight.parts.embed import Gate, Words
 from pairlight.parts.grid_conv import GridConv
 from pairlight.parts.grid_pool import GridPool, pieces
 from pairlight.parts.halving import GridHalvingCNN
-from pairlight.parts.letters import Spelt
+from pairlight.parts.letters import Spelt, windows_of_three
 from pairlight.parts.soft_bins import SoftBins
 from pairlight.parts.spatial import SpatialGRU
 from pairlight.text.tokenizer import Tokenizer
@@ -39,7 +43,11 @@ class Reading:
     rows: Spans  # of the interaction's grid
     columns: Spans
     tokenizer: Tokenizer
-    grown: Integrated | None  # integrated gradients of the word vectors, where they add up
+
+    @functools.cached_property
+    def grown(self) -> Integrated | None:
+        """Integrated gradients of the word vectors, computed when somebody asks for them."""
+        return grown(self.seen)
 
     def words(self, side: int, place: int, before: int = 0, after: int = 0) -> tuple[int, ...]:
         """The words that a row (or column) and its neighbours stand for."""
@@ -169,27 +177,78 @@ def _histograms(reading: Reading, model: DRMM, _: Call, account: Account) -> Non
 
 def _letters(reading: Reading, spelt: Spelt, call: Call, account: Account) -> None:
     """Each piece's part of what its word adds: the word's vector is the sum of its pieces'."""
-    if reading.grown is None or any(table.name == "letters" for table in account.tables):
+    if isinstance(reading.seen.model, CDSSM) or any(table.name == "letters" for table in account.tables):
         return
-    vocabulary = reading.tokenizer.pieces
-    adds: dict[str, float] = {}
-    where: dict[str, tuple[set[int], set[int]]] = {}
+    if reading.grown is None or not reading.grown.adds_up:
+        return
+    slopes: list[tuple[Spelt, int, Tensor]] = []
     for part in reading.grown.parts:
-        module, tokens = part.call.module, [each for each in part.call.args if isinstance(each, Tokens)][part.index]
-        if not isinstance(module, Spelt) or tokens.letters is None:
-            continue
-        side = 0 if tokens is reading.grown.left else 1
-        for t, slope in enumerate(part.slope):
-            for piece in tokens.letters[tokens.ids[0, t]].tolist():
-                if piece:
-                    name = vocabulary[piece]
-                    adds[name] = adds.get(name, 0.0) + float(module.table.weight[piece] @ slope)
-                    where.setdefault(name, (set(), set()))[side].add(t)
-    facts = [
-        Fact(name, tuple(sorted(where[name][0])), tuple(sorted(where[name][1])), value) for name, value in adds.items()
-    ]
+        tokens = [each for each in part.call.args if isinstance(each, Tokens)][part.index]
+        if isinstance(part.call.module, Spelt):
+            slopes.append((part.call.module, 0 if tokens is reading.grown.left else 1, part.slope))
     about = "The pieces that words are spelt with, and what they add to the score by integrated gradients."
-    account.tables.append(Table("letters", about, _largest(facts)))
+    account.tables.append(Table("letters", about, _pieces(reading, slopes)))
+
+
+def _pieces(reading: Reading, slopes: list[tuple[Spelt, int, Tensor]]) -> tuple[Fact, ...]:
+    """What each piece adds, in all words together, where the score follows a word's vector by this slope [L, D]."""
+    vocabulary = reading.tokenizer.pieces
+    adds: dict[int, float] = {}
+    where: dict[int, tuple[set[int], set[int]]] = {}
+    for spelt, side, slope in slopes:
+        tokens = (reading.seen.left, reading.seen.right)[side]
+        if tokens.letters is None:
+            continue
+        letters = tokens.letters[tokens.ids[0]]  # [L, P]
+        part = (spelt.table.weight[letters] @ slope[..., None])[..., 0]  # [L, P]
+        for t, (spelling, values) in enumerate(zip(letters.tolist(), part.tolist(), strict=True)):
+            for piece, value in zip(spelling, values, strict=True):
+                if piece:
+                    adds[piece] = adds.get(piece, 0.0) + value
+                    where.setdefault(piece, (set(), set()))[side].add(t)
+    return _largest(
+        [
+            Fact(vocabulary[piece], tuple(sorted(where[piece][0])), tuple(sorted(where[piece][1])), value)
+            for piece, value in adds.items()
+        ]
+    )
+
+
+def _windows(reading: Reading, model: CDSSM, _: Call, account: Account) -> None:
+    """The score taken apart exactly, back to the windows that won their units and to the pieces in them.
+
+    s = y·y' / (|y| |y'|), y = tanh(W v) and v = tanh(the largest h) are followed back by their ratios: what goes into a
+    tanh has the same part of the score as what comes out of it. Either text has one half of the score to share out.
+    """
+    spelt = model.words
+    read = [text.x[0] for _, call in reading.seen.of(Spelt) for text in parts(call.output)]  # [L, 3·hidden] each
+    coded = [(call.args[0][0], call.output[0]) for call in reading.seen.calls if call.module is model.out]
+    y = [z.tanh() for _, z in coded]
+    windows: list[Fact] = []
+    slopes: list[tuple[Spelt, int, Tensor]] = []
+    for side, text in enumerate((reading.left, reading.right)):
+        v, z = coded[side]
+        best, at = windows_of_three(F.pad(read[side], (0, 0, 1, 1))[None])[0].max(0)  # [hidden]
+        follows = _ratio(y[side], z) * y[1 - side] / (2 * y[0].norm() * y[1].norm()).clamp(min=1e-12)  # [code]
+        slope = F.one_hot(at, len(text.words)).T * (follows @ model.out.weight * _ratio(v, best))  # [L, hidden]
+        before, behind = F.pad(slope, (0, 0, 1, 0))[:-1], F.pad(slope, (0, 0, 0, 1))[1:]
+        slopes.append((spelt, side, torch.cat([behind, slope, before], -1)))
+        units = at.bincount(minlength=len(text.words)).tolist()
+        for t, adds in enumerate((slope * best).sum(1).tolist()):
+            if units[t]:
+                near = tuple(range(max(t - 1, 0), min(t + 2, len(text.words))))
+                label = " ".join(text.words[word].text for word in near)
+                left, right = (near, ()) if side == 0 else ((), near)
+                windows.append(Fact(label, left, right, adds, {"units": units[t]}))
+    about = "Three words at a time, and how many units each wins; all windows together add up to the score."
+    account.tables.append(Table("windows", about, _largest(windows)))
+    about = "The pieces in those windows, counted where their window wins; together they add up to the score."
+    account.tables.append(Table("letters", about, _pieces(reading, slopes)))
+
+
+def _ratio(out: Tensor, given: Tensor) -> Tensor:
+    """tanh(x) / x, which is 1 at zero."""
+    return torch.where(given.abs() > 1e-8, out / given, 1.0)
 
 
 def _topics(reading: Reading, model: DeepMatch, _: Call, account: Account) -> None:
@@ -233,18 +292,17 @@ def _bins(reading: Reading, part: BinWeights, call: Call, account: Account) -> N
     s, b = call.args
     x, count = s.x[0, 0], len(part.w)
     which = bin_of(x, count)
+    adds = torch.zeros(count).index_add_(0, which.flatten(), (part.w[which] * x * b[0]).flatten().float()).tolist()
     facts = []
     for k in which.unique().tolist():
-        cells = which == k
+        left, right = (which == k).nonzero(as_tuple=True)
         edges = (
             "1: the same word"
             if k == count - 1
             else f"{2 * k / (count - 1) - 1:+.2f} .. {2 * (k + 1) / (count - 1) - 1:+.2f}"
         )
-        adds = float((part.w[k] * x * b[0])[cells].sum())
-        left, right = cells.any(1).nonzero()[:, 0], cells.any(0).nonzero()[:, 0]
-        values = {"weight": float(part.w[k]), "cells": float(cells.sum())}
-        facts.append(Fact(edges, tuple(left.tolist()), tuple(right.tolist()), adds, values))
+        words = tuple(sorted(set(left.tolist()))), tuple(sorted(set(right.tolist())))
+        facts.append(Fact(edges, *words, adds[k], {"weight": float(part.w[k]), "cells": float(len(left))}))
     about = (
         "Likenesses by the bin their value falls in; what a bin adds is counted before the sigmoid of each left word."
     )
@@ -334,6 +392,7 @@ READERS: dict[type[nn.Module], Reader] = {
     BM25: _terms,
     DRMM: _histograms,
     Spelt: _letters,
+    CDSSM: _windows,
     DeepMatch: _topics,
     BinWeights: _bins,
     SoftBins: _kernels,

@@ -1,6 +1,7 @@
 """Looking into a model from outside: what its stages give, and how the score follows when one of them is changed."""
 
-from collections.abc import Callable, Collection, Iterator
+import functools
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -11,6 +12,8 @@ from torch import Tensor, nn
 
 from pairlight.models.base import PairModel
 from pairlight.parts import Grid, Seq, Tokens
+from pairlight.parts.autoencoder import TreeAutoencoder
+from pairlight.parts.tree import Trees
 
 Hook = Callable[[nn.Module, tuple[Any, ...], Any], Any]
 M = TypeVar("M", bound=nn.Module)
@@ -37,6 +40,7 @@ class Run:
     right: Tokens
     score: float
     calls: list[Call]  # in the order they ended, so that a stage stands behind those it is made of
+    trees: list[Trees]  # those that texts were read as, in the order of the calls
 
     def of(self, kind: type[M]) -> Iterator[tuple[M, Call]]:
         """The calls of all stages of this kind."""
@@ -54,13 +58,89 @@ def hooked(modules: Collection[nn.Module], hook: Hook) -> Iterator[None]:
             handle.remove()
 
 
+@contextmanager
+def replayed(seen: Run, modules: Collection[nn.Module], times: int) -> Iterator[None]:
+    """These stages and all before them give so many copies of what they gave in the run, and compute nothing anew."""
+    last = max((at for at, call in enumerate(seen.calls) if call.module in modules), default=-1)
+    given: dict[nn.Module, list[Any]] = {}
+    for call in seen.calls[: last + 1]:
+        given.setdefault(call.module, []).append(call.output)
+    patched = list(_outermost(seen.model, modules, given))
+    for module in patched:
+        module.forward = _again(module.forward, [_copies(output, times) for output in given[module]])
+    try:
+        yield
+    finally:
+        for module in patched:
+            del module.forward
+
+
+def _outermost(
+    module: nn.Module, ends: Collection[nn.Module], given: Mapping[nn.Module, list[Any]]
+) -> Iterator[nn.Module]:
+    """The stages to be replayed: the ends themselves, and others that gave sequences or grids of one pair."""
+    for child in module.children():
+        inside = any(inner in ends for inner in child.modules())
+        if child in given and (child in ends or (not inside and all(map(_of_one_pair, given[child])))):
+            yield child
+        else:
+            yield from _outermost(child, ends, given)
+
+
+def _of_one_pair(output: Any) -> bool:
+    return all(isinstance(each, (Seq, Grid)) and len(each.x) == 1 for each in parts(output))
+
+
+def _again(forward: Callable[..., Any], outputs: list[Any]) -> Callable[..., Any]:
+    """What was given before, in the same order, and what is asked for beyond that computed."""
+
+    def give(*args: Any) -> Any:
+        return outputs.pop(0) if outputs else forward(*args)
+
+    return give
+
+
+def _copies(output: Any, times: int) -> Any:
+    if isinstance(output, Tensor):
+        return output.expand(times, *output.shape[1:])
+    if isinstance(output, (list, tuple)):
+        return type(output)([_copies(each, times) for each in output])
+    return replace(output, **{name: _copies(each, times) for name, each in vars(output).items()})
+
+
 @torch.no_grad()
 def run(model: PairModel, left: Tokens, right: Tokens) -> Run:
     """Score one pair and keep what every stage was given and gave."""
     calls: list[Call] = []
-    with hooked(list(model.modules()), lambda module, args, output: calls.append(Call(module, args, output))):
+
+    def note(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        calls.append(Call(module, args, output))
+
+    with hooked(list(model.modules()), note), _noted(model) as trees:
         score = float(model(left, right)[0])
-    return Run(model, left, right, score, calls)
+    return Run(model, left, right, score, calls, trees)
+
+
+@contextmanager
+def _noted(model: PairModel) -> Iterator[list[Trees]]:
+    """The trees built in the time of the block: building them anew would take as long as scoring."""
+    found: list[Trees] = []
+    builders = [module for module in model.modules() if isinstance(module, TreeAutoencoder)]
+
+    def noting(build: Callable[..., Trees]) -> Callable[..., Trees]:
+        def trees(*args: Any) -> Trees:
+            found.append(build(*args))
+            return found[-1]
+
+        return trees
+
+    for module in builders:
+        module.trees = noting(module.trees)  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        for module in builders:
+            del module.trees
 
 
 def readers_of_words(seen: Run) -> list[nn.Module]:
@@ -122,8 +202,14 @@ def integrated(seen: Run, modules: Collection[nn.Module]) -> Integrated | None:
     return found
 
 
+@functools.cache
+def _gauss(steps: int) -> tuple[Any, Any]:
+    """Where to look, from -1 to 1, and how much each look counts."""
+    return np.polynomial.legendre.leggauss(steps)
+
+
 def _integrated(seen: Run, modules: Collection[nn.Module], steps: int) -> Integrated | None:
-    nodes, weights = np.polynomial.legendre.leggauss(steps)
+    nodes, weights = _gauss(steps)
     dtype = next((p.dtype for p in seen.model.parameters()), torch.float32)
     # The last two rows are the baseline and the pair itself.
     alpha = torch.tensor([*(nodes + 1) / 2, 0.0, 1.0], dtype=dtype, device=seen.left.ids.device)
@@ -141,7 +227,7 @@ def _integrated(seen: Run, modules: Collection[nn.Module], steps: int) -> Integr
         changed = [one(index, each) for index, each in enumerate(parts(output))]
         return type(output)(changed) if isinstance(output, (list, tuple)) else changed[0]
 
-    with hooked(modules, scaled), torch.enable_grad():
+    with replayed(seen, modules, len(alpha)), hooked(modules, scaled), torch.enable_grad():
         left, right = repeated(seen.left, len(alpha)), repeated(seen.right, len(alpha))
         scores = seen.model(left, right)
         if not scores.requires_grad:
@@ -165,13 +251,14 @@ def changed(seen: Run, module: nn.Module, change: Callable[[Tensor], Tensor], ti
     def hook(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:
         return change(output.clone()) if isinstance(output, Tensor) else replace(output, x=change(output.x.clone()))
 
-    with hooked([module], hook):
+    with replayed(seen, [module], times), hooked([module], hook):
         scores: Tensor = seen.model(repeated(seen.left, times), repeated(seen.right, times))
     return scores
 
 
 def repeated(tokens: Tokens, times: int) -> Tokens:
-    return replace(tokens, ids=tokens.ids.repeat(times, 1), mask=tokens.mask.repeat(times, 1))
+    joins = None if tokens.joins is None else tokens.joins.repeat(times, 1)
+    return replace(tokens, ids=tokens.ids.repeat(times, 1), mask=tokens.mask.repeat(times, 1), joins=joins)
 
 
 def parts(output: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from pairlight.explain.explanation import Contributions, Zeroed
@@ -22,13 +23,33 @@ def left_out(model: PairModel, encoded: Encoded) -> Contributions:
     for text in (left, right):
         texts += [np.delete(text, place) if len(text) > 1 else empty for place in range(len(text))]
     start = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
-    shorter = Encoded(np.concatenate(texts), start, 0, encoded.spelling)
+    shorter = Encoded(np.concatenate(texts), start, 0, encoded.spelling, _joins_left(encoded))
     L, R = len(left), len(right)
     lefts = np.r_[0, 2 : 2 + L, np.zeros(R, int)]
     rights = np.r_[1, np.ones(L, int), 2 + L : 2 + L + R]
     scores = score_pairs(model, shorter, lefts, rights).astype(float)
     adds = scores[0] - scores[1:]
     return Contributions("leave-one-out", tuple(adds[:L].tolist()), tuple(adds[L:].tolist()))
+
+
+def _joins_left(encoded: Encoded) -> NDArray[np.int32] | None:
+    """The parses of the texts of `left_out`: what was joined with the missing word goes up in its place."""
+    if encoded.joins is None:
+        return None
+    both = [encoded.joins[encoded.start[t] : encoded.start[t + 1]] for t in range(2)]
+    shorter = [_without(joins, place) for joins in both for place in range(len(joins))]
+    return np.concatenate([*both, *shorter])
+
+
+def _without(joins: NDArray[np.int32], gone: int) -> NDArray[np.int32]:
+    """The join places of a text without one of its words; -1 where there is no join more."""
+    found: list[int] = []
+    there = [place != gone for place in range(len(joins))]
+    for at in joins[:-1].tolist() if joins[0] >= 0 else []:
+        if there[at] and there[at + 1]:
+            found.append(sum(there[:at]))
+        there[at : at + 2] = [there[at] or there[at + 1]]
+    return np.array(found + [-1] * max(len(joins) - 1 - len(found), int(len(joins) == 1)), np.int32)
 
 
 def grown(seen: Run) -> Integrated | None:
