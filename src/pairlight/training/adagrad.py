@@ -9,8 +9,7 @@ from torch import Tensor
 class RowAdagrad(torch.optim.Adagrad):
     """G += g²,  w -= lr g / (sqrt(G) + eps); where g is sparse, in its rows alone.
 
-    A row without a gradient would not move anyway, so the result is that of the whole table. PyTorch's own form for
-    sparse gradients rounds otherwise than its dense one; this one does not.
+    A row without a gradient would not move anyway, so the result is that of the whole table, to rounding.
     """
 
     @torch.no_grad()

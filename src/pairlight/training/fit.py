@@ -155,9 +155,9 @@ def _optimizer(model: PairModel, options: Options) -> torch.optim.Optimizer:
         if isinstance(module, nn.Embedding):
             module.sparse = rows_only
     if options.optimizer == "adagrad":
-        return RowAdagrad(parameters, options.lr, eps=options.epsilon, weight_decay=options.weight_decay)
+        return RowAdagrad(parameters, options.lr, eps=options.epsilon, weight_decay=options.weight_decay, fused=True)
     kind = torch.optim.Adam if options.optimizer == "adam" else torch.optim.AdamW
-    return kind(parameters, options.lr, weight_decay=options.weight_decay)
+    return kind(parameters, options.lr, weight_decay=options.weight_decay, fused=True)
 
 
 def _copied(model: PairModel) -> dict[str, Tensor]:
