@@ -167,6 +167,24 @@ def test_several_right_texts_are_compared_best_first():
     assert Comparison.from_json(it.to_json()) == it
 
 
+def test_the_cells_that_make_the_difference_are_those_of_the_same_words_in_both():
+    made = matcher(case("mv-lstm", interaction="cosine"))
+    it = made.explain(LEFT, [RIGHT, "bama delo", "godu"])
+    best, *others = it.explanations
+    assert len(it.cells) == 2
+    for other, apart in zip(others, it.cells, strict=True):
+        total = sum(cell.adds for cell in best.cells) - sum(cell.adds for cell in other.cells)
+        np.testing.assert_allclose(sum(each.adds for each in apart), total, rtol=1e-4)
+        assert [abs(each.adds) for each in apart] == sorted((abs(each.adds) for each in apart), reverse=True)
+        for each in apart:
+            assert each.left == it.explanations[0].left.words[each.i].text
+            columns = [(best, j) for j in each.best] + [(other, j) for j in each.other]
+            assert columns
+            assert {found.right.words[j].text for found, j in columns} == {each.right}
+    (none,) = matcher(case("bm25")).explain(LEFT, [RIGHT, "godu"]).cells
+    assert none == ()
+
+
 def test_words_beyond_the_limit_are_counted_and_not_explained():
     made = matcher(case("bm25"))
     long = "bama " * (made.options.max_length + 3)

@@ -252,7 +252,11 @@ def test_candidates_stand_side_by_side_and_a_query_word_lights_in_all(tmp_path):
         "row": True,
         "self": ["memory", "memory"],
         "best": [3, 1],
-        "why": [True, "1.00 below the best. Left words that add more to the best one:memory +0.50rare +0.10"],
+        "why": [
+            True,
+            "1.00 below the best. Left words that add more to the best one:memory +0.50rare +0.10"
+            "Cells that make the difference:good ↔ good +0.40good ↔ bad −0.40good ↔ fails −0.10good ↔ luck +0.10",
+        ],
     }
 
 

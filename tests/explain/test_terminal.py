@@ -61,6 +61,10 @@ def test_a_comparison_tells_what_does_more_for_the_best():
     it = matcher(COSINE).explain(LEFT, [RIGHT, "godu"])
     out = printed(Ranked(it))
     assert "Left words that do more for 1 than for 2" in out
+    first = it.cells[0][0]
+    assert (
+        f"Cells that make the difference between 1 and 2:\n     {first.left} ↔ {first.right} {first.adds:+.2f}" in out
+    )
     assert out.index(it.explanations[0].right.text[:20]) < out.index(it.explanations[1].right.text)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from pairlight.errors import InputError
-from pairlight.explain.explanation import Comparison, Contributions, Explanation, Side, Word
-from pairlight.explain.grids import by_word, channels_of, strongest
+from pairlight.explain.explanation import Comparison, Contributions, Difference, Explanation, Side, Word
+from pairlight.explain.grids import STRONGEST, by_word, channels_of, strongest
 from pairlight.explain.mechanisms import Reading, account_of
 from pairlight.explain.stages import Integrated, interaction, run
 from pairlight.explain.words import by_cells, by_vectors, left_out
@@ -72,12 +72,31 @@ def explain_pair(
 
 
 def compared(explanations: Sequence[Explanation]) -> Comparison:
-    """Explanations of one left text with several right ones, best first, and what each left word does for the best."""
+    """Explanations of one left text with several right ones, best first, and the words and cells that make it so."""
     order = sorted(range(len(explanations)), key=lambda place: -explanations[place].score)
     ranked = [explanations[place] for place in order]
     adds = [each.contributions[0].left for each in ranked if each.contributions]
     less = tuple(tuple(a - b for a, b in zip(adds[0], other, strict=True)) for other in adds[1:])
-    return Comparison(tuple(ranked), tuple(order), less)
+    return Comparison(tuple(ranked), tuple(order), less, tuple(_apart(ranked[0], other) for other in ranked[1:]))
+
+
+def _apart(best: Explanation, other: Explanation) -> tuple[Difference, ...]:
+    """What the same two words add to either by meeting, as far as their cells are told; what is not told adds zero."""
+    adds: dict[tuple[str, int, str], float] = {}
+    columns: dict[tuple[str, int, str], tuple[list[int], list[int]]] = {}
+    for place, (it, sign) in enumerate(((best, 1), (other, -1))):
+        for cell in it.cells:
+            grid = it.grids[cell.grid]
+            key = grid.name, cell.i, grid.columns[cell.j].label
+            if cell.adds is not None:
+                adds[key] = adds.get(key, 0.0) + sign * cell.adds
+                columns.setdefault(key, ([], []))[place].append(cell.j)
+    rows = {grid.name: grid.rows for grid in best.grids}
+    found = []
+    for (name, i, right), value in adds.items():
+        its, others = columns[name, i, right]
+        found.append(Difference(name, rows[name][i].label, right, i, tuple(its), tuple(others), value))
+    return tuple(sorted(found, key=lambda each: -abs(each.adds))[:STRONGEST])
 
 
 def side_of(tokenizer: Tokenizer, text: str, limit: int, which: str, *, parses: bool = False) -> Side:

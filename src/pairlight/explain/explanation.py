@@ -210,15 +210,30 @@ class Explanation(Plain):
 
 
 @dataclass(frozen=True)
+class Difference:
+    """Two words whose meeting adds more to the best candidate than to another one, or less."""
+
+    grid: str  # its name
+    left: str  # what the row stands for
+    right: str
+    i: int  # the row
+    best: tuple[int, ...]  # columns of the best candidate's cells that count; empty where there are none
+    other: tuple[int, ...]
+    adds: float  # to the best minus to the other
+
+
+@dataclass(frozen=True)
 class Comparison(Plain):
     """Why some right texts match a left one better than others: explanations, best score first, and what differs.
 
-    `left` has, for every left word, what it adds against the best candidate minus what it adds against each other one.
+    `left` has, for every left word, what it adds against the best candidate minus what it adds against each other one;
+    `cells` the same for the cells that count of either, the largest difference first, where the model has such cells.
     """
 
     explanations: tuple[Explanation, ...]
     order: tuple[int, ...]  # which of the texts as they were given each explanation is of
     left: tuple[tuple[float, ...], ...]  # [candidates - 1][left words], by leaving out
+    cells: tuple[tuple[Difference, ...], ...] = ()  # [candidates - 1][at most 12]
 
 
 def _made(kind: Any, value: Any) -> Any:

@@ -63,10 +63,12 @@ class Ranked:
             best = sorted(range(len(less)), key=lambda i: -less[i])[:MARKED]
             why = ", ".join(f"{words[i].text} {less[i]:+.2f}" for i in best if less[i] > 0) or "none"
             yield Text(f"\nLeft words that do more for 1 than for {rank}: {why}")
-        yield Text()
-        for rank, each in enumerate(it.explanations, 1):
-            if each.cells:
-                yield Text(f"Cells of {rank}: {_cells_line(each)}")
+        for rank, apart in enumerate(it.cells, 2):
+            if apart:
+                yield Text(f"\nCells that make the difference between 1 and {rank}:")
+            for each in apart[:MARKED]:
+                name = f"  ({each.grid})" if len({cell.grid for cell in apart}) > 1 else ""
+                yield Text(f"     {each.left} ↔ {each.right} {each.adds:+.2f}{name}")
         for rank, each in enumerate(it.explanations, 1):
             yield Text(f"\n─── {rank} ───")
             yield Shown(each)
@@ -148,14 +150,6 @@ def _named(side: Side, values: Sequence[float]) -> str:
     """The words that count most, with their numbers, in the order of the text."""
     best = sorted(range(len(values)), key=lambda t: -abs(values[t]))[:MARKED]
     return ", ".join(f"{side.words[t].text} {values[t]:+.2f}" for t in sorted(best))
-
-
-def _cells_line(it: Explanation) -> str:
-    pairs = (
-        f"{it.grids[c.grid].rows[c.i].label} ↔ {it.grids[c.grid].columns[c.j].label} {c.value:.2f}"
-        for c in it.cells[:3]
-    )
-    return ", ".join(pairs)
 
 
 def _largest(adds: Contributions | None) -> float:
