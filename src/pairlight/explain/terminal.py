@@ -66,9 +66,9 @@ class Ranked:
         for rank, apart in enumerate(it.cells, 2):
             if apart:
                 yield Text(f"\nCells that make the difference between 1 and {rank}:")
-            for each in apart[:MARKED]:
-                name = f"  ({each.grid})" if len({cell.grid for cell in apart}) > 1 else ""
-                yield Text(f"     {each.left} ↔ {each.right} {each.adds:+.2f}{name}")
+            for gap in apart[:MARKED]:
+                name = f"  ({gap.grid})" if len({cell.grid for cell in apart}) > 1 else ""
+                yield Text(f"     {gap.left} ↔ {gap.right} {gap.adds:+.2f}{name}")
         for rank, each in enumerate(it.explanations, 1):
             yield Text(f"\n─── {rank} ───")
             yield Shown(each)
