@@ -1,5 +1,6 @@
 """Models side by side on the same data: every model and seed is a cell, run once, and all make a leaderboard."""
 
+import base64
 import hashlib
 import html
 import json
@@ -20,6 +21,7 @@ from pairlight.tasks.recipes import recipe
 if TYPE_CHECKING:
     from pairlight.matcher import Matcher
 
+CURVES = "Training loss and dev metric after every epoch"
 Parts = dict[str, Pairs]
 
 
@@ -57,6 +59,14 @@ def measured(cell: Cell, parts: Parts) -> dict[str, Any]:
     return trained(cell, parts)[1]
 
 
+def kept(folder: Path, seed: int, cell: Cell, parts: Parts) -> dict[str, Any]:
+    """The same, and the model of this seed stays in `folder`, to be looked into."""
+    matcher, result = trained(cell, parts)
+    if cell.seed == seed:
+        matcher.save(folder / cell.name)
+    return result
+
+
 def compare(
     parts: Parts,
     cells: Iterable[Cell],
@@ -68,7 +78,7 @@ def compare(
 ) -> list[dict[str, Any]]:
     """Run the cells that `folder` does not hold yet, `jobs` at a time, and give the results of all.
 
-    `work` is a function of a module, since other processes must find it by its name.
+    `work` is a function of a module, or a partial one, since other processes must find it by its name.
     """
     cells = list(cells)
     found: dict[str, dict[str, Any]] = {}
@@ -154,23 +164,34 @@ def leaderboard(results: list[dict[str, Any]], metric: str, papers: dict[str, fl
                 "parameters": runs[0]["parameters"],
                 "settings": runs[0]["settings"],
                 "options": runs[0]["options"],
+                "disagreements": None,
             }
         )
     return sorted(rows, key=lambda row: -row["test"][metric])
 
 
-def as_markdown(rows: list[dict[str, Any]], metric: str, caption: str) -> str:
-    """The leaderboard as a Markdown table."""
-    lines = [caption, "", "| " + " | ".join(_headings(rows, metric)) + " |"]
-    lines.append("|---|" + "---:|" * (len(_headings(rows, metric)) - 1))
-    lines += ["| " + " | ".join(_fields(row, metric)) + " |" for row in rows]
+def as_markdown(rows: list[dict[str, Any]], metric: str, caption: str, curves: Path | None = None) -> str:
+    """The leaderboard as a Markdown table, with its links and the picture of its learning curves."""
+    headings, links = _headings(rows, metric), _linked(rows)
+    lines = [caption, "", "| " + " | ".join([*headings, *(["disagreements"] if links else [])]) + " |"]
+    lines.append("|---|" + "---:|" * (len(headings) - 1 + bool(links)))
+    for row in rows:
+        fields = _fields(row, metric)
+        if links:
+            told = row["disagreements"]
+            fields.append("" if told is None else f"[{_counted(told)}]({told['page']})")
+        lines.append("| " + " | ".join(fields) + " |")
+    lines += ["", links] if links else []
+    lines += ["", f"![{CURVES}]({curves.name})"] if curves else []
     return "\n".join(lines) + "\n"
 
 
-def as_html(rows: list[dict[str, Any]], metric: str, caption: str) -> str:
-    """The leaderboard as one page without any outside file; a bar behind each figure shows its size."""
+def as_html(rows: list[dict[str, Any]], metric: str, caption: str, curves: Path | None = None) -> str:
+    """The leaderboard as one page; a bar behind each figure shows its size. Only its links lead to other files."""
     best = max(row["test"][metric] for row in rows)
+    links = _linked(rows)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in _headings(rows, metric))
+    head += "<th>disagreements</th>" if links else ""
     body = ""
     for row in rows:
         share = 100 * row["test"][metric] / best
@@ -178,8 +199,32 @@ def as_html(rows: list[dict[str, Any]], metric: str, caption: str) -> str:
         how = html.escape(json.dumps({"settings": row["settings"], "options": row["options"]}, ensure_ascii=False))
         cells = f'<th scope="row" title="{how}">{fields[0]}</th>'
         cells += f'<td style="--share:{share:.1f}%" class="bar">{fields[1]}</td>'
-        body += f"<tr>{cells}{''.join(f'<td>{field}</td>' for field in fields[2:])}</tr>\n"
-    return _PAGE.format(caption=html.escape(caption.replace("`", "")), head=head, body=body)
+        cells += "".join(f"<td>{field}</td>" for field in fields[2:])
+        if links:
+            told = row["disagreements"]
+            link = "" if told is None else f'<a href="{html.escape(told["page"])}">{_counted(told)}</a>'
+            cells += f"<td>{link}</td>"
+        body += f"<tr>{cells}</tr>\n"
+    below = f"<p>{html.escape(links)}</p>" if links else ""
+    if curves is not None:
+        picture = base64.b64encode(curves.read_bytes()).decode("ascii")
+        below += f'<h2>{CURVES}</h2><p><img alt="{CURVES}" src="data:image/png;base64,{picture}"></p>'
+    return _PAGE.format(caption=html.escape(caption.replace("`", "")), head=head, body=body, below=below)
+
+
+def _linked(rows: list[dict[str, Any]]) -> str:
+    """How the column of disagreements is read; empty where no row has any."""
+    best = next((row["disagreements"]["with"] for row in rows if row["disagreements"]), None)
+    if best is None:
+        return ""
+    return (
+        f"Disagreements: how many test examples only {best} gets right + how many only the row's model does, first "
+        "seed. Behind the link, those where the other is worst off are explained by both."
+    )
+
+
+def _counted(told: dict[str, Any]) -> str:
+    return " + ".join(map(str, told["only"]))
 
 
 def _headings(rows: list[dict[str, Any]], metric: str) -> list[str]:
@@ -209,14 +254,16 @@ _PAGE = """<!doctype html>
 :root {{ color-scheme: light dark; --ink: #1b2430; --paper: #fff; --line: #d9dee5; --bar: #cfe3f5; }}
 @media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e9ee; --paper: #12161c; --line: #2c3440; --bar: #1f4565; }} }}
 body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }}
-body {{ margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }}
+body {{ margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }}
 .wide {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .35rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }}
+th, td {{ padding: .35rem .6rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }}
 thead th {{ white-space: normal; vertical-align: bottom; }}
 th:first-child {{ text-align: left; }}
+a {{ color: inherit; }}
+img {{ max-width: 100%; background: #fff; }}
 .bar {{ background: linear-gradient(to right, var(--bar) var(--share), transparent var(--share)); }}
 </style></head><body><h1>Leaderboard</h1><p>{caption}</p><div class="wide"><table>
 <thead><tr>{head}</tr></thead><tbody>
-{body}</tbody></table></div></body></html>
+{body}</tbody></table></div>{below}</body></html>
 """

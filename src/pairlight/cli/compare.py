@@ -2,6 +2,7 @@
 
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,13 +10,16 @@ import typer
 
 from pairlight.cli import common
 from pairlight.cli.train import with_options
+from pairlight.curves import draw_curves
 from pairlight.data.splits import split
 from pairlight.errors import InputError
 from pairlight.files import write_text
-from pairlight.progress import showing
+from pairlight.progress import Show, showing
 from pairlight.tasks.catalogue import SETS
 from pairlight.tasks.recipes import PAPERS
 from pairlight.training.options import Options
+
+Results = list[dict[str, Any]]
 
 
 @with_options
@@ -42,8 +46,9 @@ def compare(
     """Train models on the same data and rank them; what is done stays done when it is stopped and run again."""
     given = {name: value for name, value in options.items() if value is not None}
     Options.of({}, given)
-    from pairlight.compare import Cell, as_html, as_markdown, leaderboard, planned
+    from pairlight.compare import Cell, as_html, as_markdown, kept, leaderboard, planned
     from pairlight.compare import compare as run
+    from pairlight.disagreements import write_pages
     from pairlight.evaluation.evaluate import kind_of
     from pairlight.models import MODELS
 
@@ -53,6 +58,7 @@ def compare(
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     started, fresh = time.perf_counter(), 0
     with showing() as show:
+        common.warnings_as_lines(show)
         if data in SETS:
             parts = common.named(data, folder, 0, show)
         else:
@@ -68,22 +74,48 @@ def compare(
             )
             show.share("Comparing", share, f"{fresh} of {len(cells)} cells")
 
-        results = run(parts, cells, out / "cells", jobs=jobs, done=done)
-    rows = leaderboard(results, metric, PAPERS.get(data, {}))
+        results = run(parts, cells, out / "cells", jobs=jobs, done=done, work=partial(kept, out / "models", first))
+        rows = leaderboard(results, metric, PAPERS.get(data, {}))
+        models_of = {cell.model: out / "models" / cell.name for cell in cells if cell.seed == first}
+        told = write_pages(
+            out / "disagreements",
+            [models_of[row["model"]] for row in rows],
+            parts["test"],
+            lambda share: show.share("Explaining disagreements", share),
+        )
+        for row, each in zip(rows[1:], told, strict=True):
+            row["disagreements"] = each and each | {"page": f"disagreements/{each['page']}"}
+            if each is None:
+                show.say(
+                    f"{row['model']}: no model was kept, so no disagreements; without its cell it is trained anew."
+                )
+        curves = _drawn(out / "curves.png", rows, results, metric, show)
     caption = (
         f"{data}: test {metric}, mean ± spread of {seeds} seeds, best epoch chosen on dev. "
         f"Made by `{common.command_line()}`."
     )
-    write_text(out / "leaderboard.md", as_markdown(rows, metric, caption))
-    write_text(out / "leaderboard.html", as_html(rows, metric, caption))
+    write_text(out / "leaderboard.md", as_markdown(rows, metric, caption, curves))
+    write_text(out / "leaderboard.html", as_html(rows, metric, caption, curves))
     common.write_json(
         out / "leaderboard.json", {"data": data, "metric": metric, "command": common.command_line(), "rows": rows}
     )
     if as_json:
         common.print_json(rows)
         return
-    print(as_markdown(rows, metric, caption))
+    print(as_markdown(rows, metric, caption, curves))
     print(f"Written to {out}/leaderboard.md, .html and .json in {time.perf_counter() - started:.0f} s.")
+
+
+def _drawn(path: Path, rows: Results, results: Results, metric: str, show: Show) -> Path | None:
+    """The learning curves of every cell, where something was learnt and there is matplotlib."""
+    curves: dict[str, list[Any]] = {row["model"]: [] for row in rows}
+    for result in results:
+        curves[result["model"]].append(result.get("curve", []))  # cells of old folders have none
+    try:
+        draw_curves(path, curves, metric)
+    except InputError as error:
+        show.say(f"No learning curves. {error}")
+    return path if path.exists() else None
 
 
 def _parts(train: Any, dev: Any, test: Any) -> dict[str, Any]:

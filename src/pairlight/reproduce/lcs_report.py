@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pairlight.curves import draw_curves
 from pairlight.files import write_text
 from pairlight.reproduce.lcs import EXAMPLE, TARGET
 from pairlight.reproduce.page import Block, Heading, Picture, Table, write_page
-from pairlight.reproduce.pictures import draw_curves, draw_figure_4
+from pairlight.reproduce.pictures import draw_figure_4
 
 TITLE = "match-srnn-lcs: Match-SRNN counts longest common subsequences"
 

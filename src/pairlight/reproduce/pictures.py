@@ -1,63 +1,20 @@
-"""The pictures of a report: learning curves of every cell, and figure 4 of the Match-SRNN paper."""
+"""The pictures of a report beside its learning curves: bars, and figure 4 of the Match-SRNN paper."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairlight.errors import InputError
-from pairlight.files import replacing
+from pairlight.curves import figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 GREY = "#c9ced6"
-Curves = dict[str, Sequence[list[dict[str, Any]]]]  # label -> for every seed, its epochs
-
-
-@contextmanager
-def _figure(path: Path, rows: int, columns: int, width: float, height: float) -> Iterator[list["Axes"]]:
-    """Axes, row by row, that become the PNG file at `path`."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("The pictures need matplotlib: pip install 'pairlight[plots]'.") from None
-    with rc_context({"text.parse_math": False, "font.size": 9}):
-        figure = Figure((width * columns, height * rows), layout="constrained")
-        axes = figure.subplots(rows, columns, squeeze=False)
-        yield list(axes.flat)
-        with replacing(path) as file:
-            figure.savefig(file, format="png", dpi=150, bbox_inches="tight", metadata={"Software": None})
-
-
-def draw_curves(path: Path, curves: Curves, metric: str) -> None:
-    """Training loss and dev metric after every epoch: a plot for each row of the table, a line for each seed."""
-    shown = {label: seeds for label, seeds in curves.items() if any(seeds)}
-    if not shown:
-        return
-    columns = min(3, len(shown))
-    rows = -(-len(shown) // columns)
-    with _figure(path, rows, columns, 3.4, 2.3) as axes:
-        for ax in axes[len(shown) :]:
-            ax.set_axis_off()
-        for ax, (label, seeds) in zip(axes, shown.items(), strict=False):
-            other = ax.twinx()
-            for epochs in seeds:
-                numbers = [epoch["epoch"] for epoch in epochs]
-                ax.plot(numbers, [epoch["loss"] for epoch in epochs], color="#b35806", lw=1, ls="--")
-                other.plot(numbers, [epoch["metric"] for epoch in epochs], color="#2166ac", lw=1.2)
-                if epochs and "test" in epochs[0]:
-                    other.plot(numbers, [epoch["test"] for epoch in epochs], color="#1b7837", lw=1.2, ls=":")
-            ax.set_title(label, fontsize=9)
-            ax.set_xlabel("epoch")
-            ax.set_ylabel("loss (dashed)", color="#b35806")
-            other.set_ylabel(f"dev {metric} (line)", color="#2166ac")
 
 
 def draw_bars(path: Path, rows: Sequence[tuple[str, float | None, float | None]], metric: str) -> None:
     """For each row of a table, the paper's figure and ours."""
-    with _figure(path, 1, 1, 6.4, 0.8 + 0.4 * len(rows)) as (ax,):
+    with figure(path, 1, 1, 6.4, 0.8 + 0.4 * len(rows)) as (ax,):
         for number, (_, paper, ours) in enumerate(rows):
             for shift, value, colour in ((-0.2, paper, GREY), (0.2, ours, "#2166ac")):
                 if value is not None:
@@ -74,7 +31,7 @@ def draw_figure_4(path: Path, example: dict[str, Any]) -> None:
     As in the paper, the first sequence runs across and the second down.
     """
     left, right = example["left"], example["right"]
-    with _figure(path, 1, 3, 3.9, 4.1) as axes:
+    with figure(path, 1, 3, 3.9, 4.1) as axes:
         table, states, gates = axes
         _grid(table, "(a) dynamic programming", left, right, example["table_path"])
         _grid(states, "(b) states of Match-SRNN", left, right, example["path"])

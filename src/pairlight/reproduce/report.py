@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pairlight.curves import draw_curves
 from pairlight.files import write_text
 from pairlight.reproduce.page import Block, Heading, Picture, Table, write_page
-from pairlight.reproduce.pictures import draw_bars, draw_curves
+from pairlight.reproduce.pictures import draw_bars
 
 
 def write_report(out: Path, name: str, title: str, tables: list[dict[str, Any]], scale: str, command: str) -> str:
