@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -243,6 +244,34 @@ def test_comparing_writes_a_leaderboard_and_runs_no_cell_twice(run, data, tmp_pa
     assert run(*arguments)[0] == 0
     kept = [file for file, when in cells.items() if file.stat().st_mtime_ns == when]
     assert len(kept) == 5
+
+
+def test_a_leaderboard_links_to_the_examples_where_models_disagree(run, data, tmp_path):
+    arguments = ["compare", data, "--models", "random,bm25,lstm-rnn", "--seeds", "2", "--out", tmp_path]
+    arguments += ["--epochs", "2", "--vectors", "none", "--jobs", "1"]
+    assert run(*arguments)[0] == 0
+    assert sorted(folder.name.rsplit("-", 1)[0] for folder in (tmp_path / "models").iterdir()) == [
+        "bm25-1",
+        "lstm-rnn-1",
+        "random-1",
+    ]
+    rows = json.loads((tmp_path / "leaderboard.json").read_text())["rows"]
+    assert rows[0]["disagreements"] is None
+    for row in rows[1:]:
+        page = row["disagreements"]["page"]
+        assert f"]({page})" in (tmp_path / "leaderboard.md").read_text()
+        assert f'href="{page}"' in (tmp_path / "leaderboard.html").read_text()
+        assert f"{rows[0]['model']} and {row['model']} disagree" in (tmp_path / page).read_text()
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert "![Training loss and dev metric after every epoch](curves.png)" in (tmp_path / "leaderboard.md").read_text()
+
+    for name in ("models", "disagreements"):  # as a folder of an older pairlight
+        shutil.rmtree(tmp_path / name)
+    code, said, told = run(*arguments)
+    assert code == 0
+    assert not (tmp_path / "models").exists()
+    assert "disagreements" not in said
+    assert "lstm-rnn: no model was kept" in told
 
 
 def test_the_first_page_of_help_names_every_command(run):
