@@ -172,6 +172,17 @@ def test_labels_are_not_read_where_they_are_not_needed(tmp_path: Path) -> None:
     assert len(read_pairs([("a", "b"), ("a", "c", 1)], need_label=False)[0]) == 2
 
 
+def test_a_label_is_read_where_there_is_one(tmp_path: Path) -> None:
+    assert read_pairs(given_bytes(tmp_path, b"left\tright\na\tb\n"), need_label=None)[0].label is None
+    assert read_pairs(given_bytes(tmp_path, b"left\tright\tlabel\na\tb\t0\n"), need_label=None)[0].labels.tolist() == [
+        0
+    ]
+    some = [{"left": "a", "right": "b"}, {"left": "a", "right": "c", "label": 0}]
+    assert read_pairs(some[:1], need_label=None)[0].label is None
+    assert "row 2: the label is 0, unlike the first row's" in fault(some, need_label=None)
+    assert "row 2: the label is None, unlike the first row's" in fault(some[::-1], need_label=None)
+
+
 BAD_ROWS = [
     ("p.tsv", b"a\tb\tyes", "the label 'yes' is no number"),
     ("p.tsv", b"a\tb\tnan", "the label 'nan' is no number"),

@@ -146,16 +146,11 @@ def _right_pairs(source: str, columns: common.Columns, header: str | None, folde
     """The pairs of a file, with their labels where it has any, or the right pairs of a named set."""
     if source in SETS:
         return right_pairs(source, folder)
-    try:
-        return _read(source, columns, header, show, need_label=True)
-    except InputError as error:
-        # A file without labels holds right pairs only.
-        if columns.label != "label" or not any(f"no {kind} 'label'" in str(error) for kind in ("column", "key")):
-            raise
-    return _read(source, columns, header, show, need_label=False)
+    # A file without labels holds right pairs only; a column that was named must be there.
+    return _read(source, columns, header, show, need_label=None if columns.label == "label" else True)
 
 
-def _read(source: str, columns: common.Columns, header: str | None, show: Show, *, need_label: bool) -> Pairs:
+def _read(source: str, columns: common.Columns, header: str | None, show: Show, *, need_label: bool | None) -> Pairs:
     pairs, report = read_pairs(
         source,
         left=columns.left,

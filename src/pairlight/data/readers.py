@@ -57,19 +57,19 @@ def read_pairs(
     right_id: str = "right_id",
     header: Sequence[str] | None = None,
     skip_bad_rows: bool = False,
-    need_label: bool = True,
+    need_label: bool | None = True,
 ) -> tuple[Pairs, Report]:
     """The pair table of a file, of a list of tuples (left, right, label) or of dicts, or of a data frame.
 
     Files are UTF-8 with a header line that names the columns; `header` names them for a .tsv or .csv file without one.
     A column `left_id` or `right_id` is read where there is one; in JSON lines and dicts, where the first row has it.
-    The label is not read at all unless `need_label`.
+    So is the label where `need_label` is None; where it is False, the label is not read at all.
     """
     if isinstance(source, Pairs):
         if need_label and source.label is None:
             raise InputError("These Pairs have no labels: give Pairs.of the column label.")
         return source, Report(len(source))
-    columns = _Columns(left, right, label if need_label else None, left_id, right_id)
+    columns = _Columns(left, right, None if need_label is False else label, left_id, right_id, need_label is not True)
     name, unit, rows = _opened(source, columns, header)
     table = _Table(need_label)
     seen = skipped = 0
@@ -101,12 +101,13 @@ class _Columns:
     label: str | None
     left_id: str
     right_id: str
+    may_lack_label: bool
 
     def wanted(self) -> Iterator[tuple[str, str | None, bool]]:
         """Every column's role, its name, and whether a table may lack it."""
         yield "left", self.left, False
         yield "right", self.right, False
-        yield "label", self.label, self.label is None
+        yield "label", self.label, self.may_lack_label
         yield "left_id", self.left_id, self.left_id == "left_id"
         yield "right_id", self.right_id, self.right_id == "right_id"
 
@@ -132,8 +133,9 @@ class _Columns:
 class _Table:
     """The columns while they grow; a text or left id that comes again is kept once."""
 
-    def __init__(self, need_label: bool) -> None:
-        self.need_label = need_label
+    def __init__(self, need_label: bool | None) -> None:
+        self.has_label = bool(need_label)
+        self.may_lack_label = need_label is None
         self.known: dict[str, str] = {}
         self.left: list[str] = []
         self.right: list[str] = []
@@ -147,7 +149,11 @@ class _Table:
         left, right, label, left_id, right_id = row
         if fault := _text_fault("left", left) or _text_fault("right", right):
             return fault
-        number = _number(label) if self.need_label else 0.0
+        if self.may_lack_label and not self.left:
+            self.has_label = label is not None
+        if self.may_lack_label and (label is not None) != self.has_label:
+            return f"the label is {_shown(label)}, unlike the first row's: give every row one, or none."
+        number = _number(label) if self.has_label else 0.0
         if number is None:
             return f"the label {_shown(label)} is no number: write one, such as 0 or 1."
         if not self.left:
@@ -159,7 +165,7 @@ class _Table:
         keep = self.known.setdefault
         self.left.append(keep(left, left))  # type: ignore[arg-type]  # it was found to be a text
         self.right.append(keep(right, right))  # type: ignore[arg-type]
-        if self.need_label:
+        if self.has_label:
             self.label.append(number)
         if self.has_left_id:
             self.left_id.append(keep(str(left_id), str(left_id)))
@@ -172,7 +178,7 @@ class _Table:
         return Pairs.of(
             self.left,
             self.right,
-            self.label if self.need_label else None,
+            self.label if self.has_label else None,
             self.left_id if self.has_left_id else None,
             self.right_id if self.has_right_id else None,
         )
@@ -294,14 +300,14 @@ def _jsonl(lines: Iterable[str], columns: _Columns) -> Rows:
 
 
 def _sequence(source: Iterable[object], columns: _Columns) -> Rows:
-    widths = (2, 3) if columns.label is None else (3,)
+    widths = (2, 3) if columns.may_lack_label else (3,)
     for at, row in enumerate(source, 1):
         if isinstance(row, Mapping):
             yield at, columns.within(row)
         elif isinstance(row, Sequence) and not isinstance(row, str | bytes) and len(row) in widths:
             yield at, (row[0], row[1], row[2] if len(row) == 3 else None, None, None)
         else:
-            shape = "(left, right)" if columns.label is None else "(left, right, label)"
+            shape = "(left, right)" if columns.may_lack_label else "(left, right, label)"
             yield at, f"{_shown(row)} is no pair: give {shape} or a dict."
 
 
