@@ -69,7 +69,7 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def ran(out: Path, seen: list[str], models: str = "random,bm25,bi-lstm-rnn") -> list[dict]:
+def ran(out: Path, seen: list[str], models: str = "random,bm25,bi-lstm-rnn", finished: bool = False) -> list[dict]:
     experiment = Experiment("A toy table", EXPERIMENTS["mv-lstm-qa"].rows + EXPERIMENTS["mv-lstm-k"].rows[1:2], ())
     return run(
         experiment,
@@ -79,6 +79,7 @@ def ran(out: Path, seen: list[str], models: str = "random,bm25,bi-lstm-rnn") -> 
         scale="small",
         seeds=2,
         jobs=1,
+        finished=finished,
         making=lambda name, share: None,
         done=lambda on, cell, result, share: seen.append(cell.name),
     )
@@ -106,15 +107,37 @@ def test_an_experiment_stands_beside_the_paper_and_runs_no_cell_twice(tmp_path: 
 
     text = write_report(tmp_path, "toy", "A toy table", [table], "small", "pairlight reproduce toy")
     assert "| BM25 | 0.579 | 1.000 ± 0.000 | +0.421 |" in text
+    assert "| Bi-LSTM-RNN |  | auto | adagrad | 0.1 | 0.1 | skip-gram | False | 5 | 2 |" in text
     assert "the paper ran on Yahoo! Answers" in text
     assert "not results" in text
-    assert json.loads((tmp_path / "toy.json").read_text())["tables"] == json.loads(json.dumps([table]))
-    assert {file.name for file in tmp_path.glob("*.png")} == {"toy-chitchat.png", "toy-chitchat-curves.png"}
+    assert json.loads((tmp_path / "toy-small.json").read_text())["tables"] == json.loads(json.dumps([table]))
+    pictures = {file.name for file in tmp_path.glob("*.png")}
+    assert pictures == {"toy-small-chitchat.png", "toy-small-chitchat-curves.png"}
+
+
+def test_a_table_is_told_of_the_cells_that_are_finished(tmp_path: Path, toy: list[int]) -> None:
+    ran(tmp_path, [], "bm25")
+    seen: list[str] = []
+    (table,) = ran(tmp_path, seen, finished=True)
+    assert [(row["label"], row["seeds"]) for row in table["rows"]] == [
+        ("Random Guess", 0),
+        ("BM25", 2),
+        ("Bi-LSTM-RNN", 0),
+    ]
+    assert all(name.startswith("bm25") for name in seen)
+    text = write_report(tmp_path, "toy", "A toy table", [table], "small", "pairlight reproduce toy")
+    assert "| Random Guess | 0.200 |  |  | 0.457 |  |  | 0 |" in text
+
+
+def test_every_row_is_trained_once_before_any_is_trained_again(tmp_path: Path, toy: list[int]) -> None:
+    seen: list[str] = []
+    ran(tmp_path, seen, "random,bm25")
+    assert [name.rsplit("-", 1)[0] for name in seen] == ["random-1", "bm25-1", "random-2", "bm25-2"]
 
 
 def test_other_data_of_the_same_name_shares_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = []
-    result = {"test": {}, "options": {}, "train_seconds": 0.0, "curve": [], "per_list": {}}
+    result = {"test": {}, "train_seconds": 0.0, "seconds": 0.0, "curve": [], "per_list": {}}
 
     def stub(parts, cells, folder, **_):
         folders.append(folder)
@@ -167,7 +190,7 @@ def test_rows_and_data_that_are_not_there_are_named() -> None:
 def test_small_scale_takes_whole_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {"train": overlap(20, 0), "dev": overlap(8, 1), "test": overlap(8, 2)}
     monkeypatch.setattr(data, "load", lambda name: parts)
-    few = SOURCES["wikiqa"].make(8, lambda share: None)
+    few = SOURCES["wikiqa"].make(16, lambda share: None)
     assert [(part.lists, len(part)) for part in few.values()] == [(8, 32), (2, 8), (2, 8)]
 
 

@@ -30,6 +30,9 @@ def reproduce(
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Models trained at the same time, one core each.")] = (
         os.cpu_count() or 1
     ),
+    finished: Annotated[
+        bool, typer.Option("--finished", help="Train nothing: tell of the cells that are finished.")
+    ] = False,
     as_json: common.Json = False,
 ) -> None:
     """Run a paper's experiment; what is done stays done when it is stopped and run again."""
@@ -50,15 +53,23 @@ def reproduce(
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise InputError(f"There is no experiment named {name!r}.{meant} The experiments are: {', '.join(titles)}.")
     if name == LCS:
-        if models is not None or data is not None:
-            raise InputError(f"{LCS} has one model and data of its own: leave --models and --data out.")
+        if models is not None or data is not None or finished:
+            raise InputError(f"{LCS} has one model and data of its own: leave --models, --data and --finished out.")
         _lcs(out, seeds or 5, scale, jobs, as_json)
     else:
-        _table(name, out, seeds or (1 if scale == "small" else 3), models, data, scale, jobs, as_json)
+        _table(name, out, seeds or (1 if scale == "small" else 3), models, data, scale, jobs, finished, as_json)
 
 
 def _table(
-    name: str, out: Path, seeds: int, models: str | None, data: str | None, scale: str, jobs: int, as_json: bool
+    name: str,
+    out: Path,
+    seeds: int,
+    models: str | None,
+    data: str | None,
+    scale: str,
+    jobs: int,
+    finished: bool,
+    as_json: bool,
 ) -> None:
     from pairlight.reproduce.experiments import EXPERIMENTS
     from pairlight.reproduce.report import write_report
@@ -85,6 +96,7 @@ def _table(
             scale=scale,
             seeds=seeds,
             jobs=jobs,
+            finished=finished,
             making=lambda each, share: show.share(f"Making {each}", share),
             done=done,
         )
@@ -93,7 +105,7 @@ def _table(
         common.print_json(tables)
         return
     print(text)
-    print(f"Written to {out}/{name}.md, .html, .json and pictures in {time.perf_counter() - started:.0f} s.")
+    print(f"Written to {out}/{name}-{scale}.md, .html, .json and pictures in {time.perf_counter() - started:.0f} s.")
 
 
 def _lcs(out: Path, seeds: int, scale: str, jobs: int, as_json: bool) -> None:

@@ -31,14 +31,15 @@ Block = str | Heading | Table | Picture
 
 def write_page(path: Path, title: str, blocks: Sequence[Block]) -> str:
     """Write `path`.md and `path`.html; give the Markdown."""
-    text = "\n\n".join([f"# {title}", *map(_markdown, blocks)]) + "\n"
+    text = "\n\n".join([f"# {title}", *map(markdown, blocks)]) + "\n"
     write_text(path.with_suffix(".md"), text)
     body = "\n".join(map(_html, blocks))
     write_text(path.with_suffix(".html"), _PAGE.format(title=html.escape(title), body=body))
     return text
 
 
-def _markdown(block: Block) -> str:
+def markdown(block: Block) -> str:
+    """A block as Markdown."""
     match block:
         case Heading(text):
             return f"## {text}"

@@ -9,58 +9,80 @@ from pairlight.files import write_text
 from pairlight.reproduce.page import Block, Heading, Picture, Table, write_page
 from pairlight.reproduce.pictures import draw_bars
 
+# Of all training options, those that tell rows apart.
+_TOLD = ("loss", "optimizer", "lr", "epsilon", "vectors", "freeze", "epochs", "patience")
+
 
 def write_report(out: Path, name: str, title: str, tables: list[dict[str, Any]], scale: str, command: str) -> str:
-    """Write `name`.md, .html, .json and pictures to `out`; give the Markdown."""
-    seeds = max(row["seeds"] for table in tables for row in table["rows"])
+    """Write `name`-`scale`.md, .html, .json and pictures to `out`; give the Markdown."""
     blocks: list[Block] = [
-        f"{title}. Scale {scale}; mean ± spread over {seeds} seed{'s' if seeds > 1 else ''}, the best epoch of each "
-        f"chosen on dev. Made by `{command}`."
+        f"{title}. Scale {scale}; mean ± spread over seeds, the best epoch of each chosen on dev. Made by `{command}`."
     ]
     if scale == "small":
         blocks.append("Small scale shows the shape of the table, on few pairs and epochs: its figures are not results.")
     for table in tables:
-        blocks += _told(out, name, table)
+        blocks += _told(out, f"{name}-{scale}-{table['data']}", table)
     content = {"name": name, "title": title, "scale": scale, "command": command, "tables": tables}
-    write_text(out / f"{name}.json", json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    return write_page(out / name, f"{name}: {title}", blocks)
+    write_text(out / f"{name}-{scale}.json", json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+    return write_page(out / f"{name}-{scale}", f"{name}: {title}", blocks)
 
 
-def _told(out: Path, name: str, table: dict[str, Any]) -> list[Block]:
-    metrics, main = table["metrics"], table["metrics"][0]
-    sizes = ", ".join(f"{facts['lists']:,} lists ({part})" for part, facts in table["sizes"].items())
+def table_of(table: dict[str, Any]) -> Table:
+    """The paper's figures and ours, row by row; a row that was not trained has none of ours."""
+    metrics = table["metrics"]
     head = ["model"]
     for metric in metrics:
         head += [f"{metric}, paper", f"{metric}, ours", "difference"]
-    head += ["training s", "p (t-test)", "p (bootstrap)"]
+    head += ["seeds", "training s", "p (t-test)", "p (bootstrap)"]
     rows = []
     for row in table["rows"]:
         fields = [row["label"]]
         for metric in metrics:
             paper, ours, spread = (row[key][metric] for key in ("paper", "ours", "spread"))
             fields.append("" if paper is None else f"{paper:.3f}")
-            fields.append("" if ours is None else f"{ours:.3f} ± {spread:.3f}")
+            fields.append("" if ours is None else f"{ours:.3f}" + (f" ± {spread:.3f}" if row["seeds"] > 1 else ""))
             fields.append("" if paper is None or ours is None else f"{ours - paper:+.3f}")
-        fields.append(f"{row['train_seconds']:.0f}")
+        fields.append(str(row["seeds"]))
+        fields.append("" if row["train_seconds"] is None else f"{row['train_seconds']:.0f}")
         against = row["against"]
         fields += ["", ""] if against is None else [_p(against["t"]), _p(against["bootstrap"])]
         rows.append(fields)
-    blocks: list[Block] = [
-        Heading(table["data"]),
-        f"Here on {table['about']} ({sizes}); the paper ran on {table['instead']}. {table['protocol']}",
-        Table(head, rows),
-        f"The two p are of the paired difference in {main} from {table['baseline']}, the paper's best baseline, list "
-        "by list (means over seeds), by Student's t-test and by bootstrap; the sign says which is better.",
-    ]
-    bars, curves = out / f"{name}-{table['data']}.png", out / f"{name}-{table['data']}-curves.png"
+    return Table(head, rows)
+
+
+def caption_of(table: dict[str, Any]) -> str:
+    """What stands in for what, how the p are to be read, and how long it took."""
+    sizes = ", ".join(f"{facts['lists']:,} lists ({part})" for part, facts in table["sizes"].items())
+    minutes = sum(row["seconds"] for row in table["rows"]) / 60
+    return (
+        f"Here on {table['about']} ({sizes}); the paper ran on {table['instead']}. The two p are of the paired "
+        f"difference in {table['metrics'][0]} from {table['baseline']}, the paper's best baseline, list by list (means "
+        "over seeds), by Student's t-test and by bootstrap; the sign says which is better. All rows and seeds together "
+        f"took {minutes:.0f} minutes of one core."
+    )
+
+
+def _told(out: Path, name: str, table: dict[str, Any]) -> list[Block]:
+    main = table["metrics"][0]
+    blocks: list[Block] = [Heading(table["data"]), caption_of(table), table["protocol"], table_of(table)]
+    bars, curves = out / f"{name}.png", out / f"{name}-curves.png"
     draw_bars(bars, [(row["label"], row["paper"][main], row["ours"][main]) for row in table["rows"]], main)
     blocks.append(Picture(bars, f"{main}, the paper's and ours"))
     if any(epochs for row in table["rows"] for epochs in row["curves"]):
-        draw_curves(
-            curves, {row["label"]: row["curves"] for row in table["rows"]}, "accuracy" if main == "accuracy" else "MAP"
-        )
+        judged = "accuracy" if main == "accuracy" else "MAP"
+        draw_curves(curves, {row["label"]: row["curves"] for row in table["rows"]}, judged)
         blocks.append(Picture(curves, "Loss and dev metric after every epoch"))
-    return blocks
+    settings = [
+        [row["label"], ", ".join(f"{name}={value}" for name, value in row["settings"].items())]
+        + [str(row["options"][name]) for name in _TOLD]
+        for row in table["rows"]
+        if any(row["curves"])
+    ]
+    return [
+        *blocks,
+        "How each row was set and trained; the loss auto is hinge for lists and cross-entropy for pairs.",
+        Table(["model", "settings", *_TOLD], settings),
+    ]
 
 
 def _p(difference: dict[str, float]) -> str:

@@ -18,6 +18,7 @@ from pairlight.models.base import defaults
 from pairlight.reproduce.cells import every_epoch, with_lists
 from pairlight.reproduce.data import SOURCES, prepared
 from pairlight.reproduce.experiments import Experiment, On, Row
+from pairlight.training.options import Options
 
 SMALL: dict[str, Any] = {"epochs": 5, "patience": 2}
 
@@ -57,26 +58,36 @@ def run(
     scale: str,
     seeds: int,
     jobs: int,
+    finished: bool,
     making: Callable[[str, float], None],
     done: Told,
 ) -> list[dict[str, Any]]:
-    """The table of each data set. Finished cells are kept in `out`, by the bytes of the data they were trained on."""
+    """The table of each data set. Finished cells are kept in `out`, by the bytes of the data they were trained on.
+
+    Every row is trained once before any is trained again, so that a run that is stopped has a whole table. With
+    `finished`, nothing is trained: the tables are of the cells that are there.
+    """
     tables = []
     for number, each in enumerate(on):
         parts, card = prepared(each.data, scale, out, lambda share, each=each: making(each.data, share))  # type: ignore[misc]
         bytes_of = hashlib.sha256(json.dumps(card["parts"], sort_keys=True).encode()).hexdigest()[:8]
+        folder = out / "cells" / f"{each.data}-{scale}-{bytes_of}"
         cells = {row.label: _cells(row, scale, seeds) for row in rows}
+        wanted = [some[at] for at in range(seeds) for some in cells.values()]
+        if finished:
+            wanted = [cell for cell in wanted if (folder / f"{cell.name}.json").exists()]
         results = compare(
             parts,
-            [cell for some in cells.values() for cell in some],
-            out / "cells" / f"{each.data}-{scale}-{bytes_of}",
+            wanted,
+            folder,
             jobs=jobs,
             done=lambda cell, result, share, each=each, number=number: done(  # type: ignore[misc]
                 each, cell, result, (number + share) / len(on)
             ),
             work=every_epoch if experiment.every_epoch else with_lists,
         )
-        runs = {row.label: results[at * seeds : (at + 1) * seeds] for at, row in enumerate(rows)}
+        found = {cell.name: result for cell, result in zip(wanted, results, strict=True)}
+        runs = {label: [found[cell.name] for cell in some if cell.name in found] for label, some in cells.items()}
         tables.append(
             {
                 "data": each.data,
@@ -86,37 +97,48 @@ def run(
                 "protocol": card["protocol"],
                 "metrics": list(each.metrics),
                 "baseline": each.baseline,
-                "rows": [_row(row, runs[row.label], each, runs.get(each.baseline)) for row in rows],
+                "rows": [_row(row, scale, runs[row.label], each, runs.get(each.baseline)) for row in rows],
             }
         )
     return tables
 
 
+def _options(row: Row, scale: str) -> dict[str, Any]:
+    return dict(row.options) | (SMALL if scale == "small" else {})
+
+
 def _cells(row: Row, scale: str, seeds: int) -> list[Cell]:
-    options = dict(row.options) | (SMALL if scale == "small" else {})
     own = "seed" in defaults(model_named(row.model))
     return [
-        Cell(row.model, seed, checked(row.model, dict(row.settings) | ({"seed": seed} if own else {})), options)
+        Cell(
+            row.model,
+            seed,
+            checked(row.model, dict(row.settings) | ({"seed": seed} if own else {})),
+            _options(row, scale),
+        )
         for seed in range(1, seeds + 1)
     ]
 
 
-def _row(row: Row, runs: list[dict[str, Any]], on: On, baseline: list[dict[str, Any]] | None) -> dict[str, Any]:
-    ours = {name: [run["test"].get(name) for run in runs] for name in on.metrics}
+def _row(
+    row: Row, scale: str, runs: list[dict[str, Any]], on: On, baseline: list[dict[str, Any]] | None
+) -> dict[str, Any]:
+    ours = {name: [run["test"][name] for run in runs if name in run["test"]] for name in on.metrics}
     found: dict[str, Any] = {
         "label": row.label,
         "model": row.model,
         "settings": dict(row.settings),
-        "options": runs[0]["options"],
+        "options": Options.of(model_named(row.model).recipe, _options(row, scale)).as_dict(),
         "seeds": len(runs),
         "paper": {name: row.paper.get(name) for name in on.metrics},
-        "ours": {name: None if None in values else statistics.mean(values) for name, values in ours.items()},
-        "spread": {name: None if None in values else statistics.pstdev(values) for name, values in ours.items()},
-        "train_seconds": statistics.mean(run["train_seconds"] for run in runs),
+        "ours": {name: statistics.mean(values) if values else None for name, values in ours.items()},
+        "spread": {name: statistics.pstdev(values) if values else None for name, values in ours.items()},
+        "train_seconds": statistics.mean(run["train_seconds"] for run in runs) if runs else None,
+        "seconds": sum(run["seconds"] for run in runs),
         "curves": [run["curve"] for run in runs],
         "against": None,
     }
-    if baseline is not None and row.label != on.baseline:
+    if baseline and row.label != on.baseline:
         main = on.metrics[0]
         a, b = (_means(some, main) for some in (runs, baseline))
         if a is not None and b is not None and len(a) > 1:
@@ -127,4 +149,4 @@ def _row(row: Row, runs: list[dict[str, Any]], on: On, baseline: list[dict[str, 
 def _means(runs: list[dict[str, Any]], metric: str) -> Any:
     """The value of each list, its mean over seeds."""
     values = [run["per_list"].get(metric) for run in runs]
-    return None if None in values else np.mean(values, axis=0)
+    return None if not values or None in values else np.mean(values, axis=0)
