@@ -5,7 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pairlight.parts import Seq
-from pairlight.parts.tree import Trees, trees_of, without
+from pairlight.parts.tree import Trees, trees_of
 
 # Pairs whose errors differ by less count as equal, and the first is joined: no rounding decides over a tree.
 EQUAL = 1e-5
@@ -48,24 +48,37 @@ class TreeAutoencoder(nn.Module):
     @torch.no_grad()
     def joins(self, u: Seq) -> Tensor:
         """The place of the left one of the two neighbours that are joined in each step: [B, L-1]."""
-        x, rows = u.x, torch.arange(len(u.x), device=u.x.device)
-        place = torch.arange(x.shape[1], device=x.device)
-        joined, error = self._tried(x[:, :-1], x[:, 1:])  # [B, L-1, D], [B, L-1]
+        B, L, D = u.x.shape
+        # What is still to be joined is a linked list in each text, with an end before and behind it: no vector moves.
+        place, row = torch.arange(L + 2, device=u.x.device), torch.arange(B, device=u.x.device)
+        first, last = row[:, None] * (L + 2), u.lengths[:, None]
+        after = (first + torch.where(place < last, place + 1, L + 1)).flatten()  # [B·(L+2)]
+        before = (first + (place - 1).clamp(min=0)).flatten()
+        end = ((place == 0) | (place > last)).flatten()
+        x = F.pad(u.with_x(u.x).x, (0, 0, 1, 1)).view(-1, D)
+        joined, error = torch.empty_like(x), x.new_empty(len(x))
+        rank = (place - 1).expand(B, -1)  # how many stand before each in its text
+
+        def attempt(node: Tensor) -> None:
+            pairs = torch.cat([x[node], x[after[node]]], -1)
+            new = self.join(pairs)
+            joined[node] = new
+            lost = (pairs - self.part(new)).square().sum(-1)
+            error[node] = lost.masked_fill_(end[node] | end[after[node]], torch.inf)
+
+        attempt(torch.arange(len(x), device=x.device))
         steps = []
-        for k in range(x.shape[1] - 1):
-            behind = place[: error.shape[1]] >= (u.lengths - k - 1)[:, None]
-            error = error.masked_fill(behind, torch.inf)
-            equal = error <= error.amin(1, keepdim=True) + EQUAL
-            at = torch.where(equal, place[: error.shape[1]], len(place)).amin(1)  # [B]
-            steps.append(at)
-            here = place[: x.shape[1]] == at[:, None]
-            x = without(torch.where(here[..., None], joined[rows, at][:, None], x), at + 1)
-            joined, error = without(joined, at), without(error, at)
-            if x.shape[1] > 1:
-                for near in (at - 1, at):  # only the pairs on either side of the new node are new
-                    near = near.clamp(0, x.shape[1] - 2)
-                    joined[rows, near], error[rows, near] = self._tried(x[rows, near], x[rows, near + 1])
-        return torch.stack(steps, 1) if steps else place.new_zeros(len(x), 0)
+        for _ in range(L - 1):
+            least = error.view(B, -1).amin(1, keepdim=True)
+            best = (error.view(B, -1) <= least + EQUAL).int().argmax(1)  # [B] the first of them
+            steps.append(rank[row, best].clamp(min=0))
+            at = first[:, 0] + best
+            gone = after[at]
+            x[at], error[gone] = joined[at], torch.inf
+            after[at], before[after[gone]] = after[gone], at
+            rank = rank - (place >= (gone - first[:, 0])[:, None]).long()
+            attempt(torch.cat([before[at], at]))  # only the pairs on either side of the new node are new
+        return torch.stack(steps, 1) if steps else place.new_zeros(B, 0)
 
     def nodes(self, u: Seq, trees: Trees) -> Tensor:
         """The vector of every node, words first, then in the order of the steps: [B, 2L-1, D]."""
@@ -74,7 +87,7 @@ class TreeAutoencoder(nn.Module):
         children = _flat(trees.children, L)  # [B, L-1, 2]
         for height in range(1, int(trees.height.max()) + 1 if L > 1 else 1):
             row, step = (trees.height == height).nonzero(as_tuple=True)
-            x = x.index_put((row * (2 * L - 1) + L + step,), self.join(x[children[row, step]].flatten(1)))
+            x[row * (2 * L - 1) + L + step] = self.join(x[children[row, step]].flatten(1))
         return x.view(B, 2 * L - 1, D)
 
     def trees(self, u: Seq, parse: Tensor | None = None) -> Trees:
@@ -100,11 +113,6 @@ class TreeAutoencoder(nn.Module):
             total = total + (y[word] - x[node[word]]).square().sum()
             node, y = node[~word], y[~word]
         return total
-
-    def _tried(self, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
-        pairs = torch.cat([a, b], -1)
-        joined = self.join(pairs)
-        return joined, (pairs - self.part(joined)).square().sum(-1)
 
 
 def _flat(nodes: Tensor, L: int) -> Tensor:

@@ -26,23 +26,23 @@ def trees_of(joins: Tensor, lengths: Tensor) -> Trees:
     B, steps = joins.shape
     L = steps + 1
     place = torch.arange(2 * L - 1, device=joins.device)
-    # What is still to be joined: number, first word, end behind the last word, height.
-    words = torch.stack([place[:L], place[:L], place[:L] + 1, torch.zeros_like(place[:L])], -1)
-    open_nodes = words.expand(B, L, 4)
     rows = torch.arange(B, device=joins.device)
+    starts = place[:L].expand(B, L)  # the first words of all that is still to be joined
+    # Of the node that begins there: its number, the end behind its last word, its height.
+    nodes = torch.stack([place[:L], place[:L] + 1, torch.zeros_like(place[:L])], -1).repeat(B, 1, 1)  # [B, L, 3]
     children, made = [], []
     for k, at in enumerate(joins.unbind(1)):
-        a, b = open_nodes[rows, at], open_nodes[rows, at + 1]  # [B, 4]
-        number = torch.full_like(at, L + k)
-        node = torch.stack([number, a[:, 1], b[:, 2], torch.maximum(a[:, 3], b[:, 3]) + 1], -1)
+        start, other = starts[rows, at], starts[rows, at + 1]
+        a, b = nodes[rows, start], nodes[rows, other]  # [B, 3]
+        node = torch.stack([torch.full_like(at, L + k), b[:, 1], torch.maximum(a[:, 2], b[:, 2]) + 1], -1)
         children.append(torch.stack([a[:, 0], b[:, 0]], -1))
-        made.append(node)
-        open_nodes = torch.where((place[: L - k] == at[:, None])[..., None], node[:, None], open_nodes)
-        open_nodes = without(open_nodes, at + 1)
-    inner = torch.stack(made, 1) if steps else open_nodes.new_zeros(B, 0, 4)  # [B, L-1, 4]
+        made.append(torch.cat([start[:, None], node], -1))
+        nodes[rows, start] = node
+        starts = without(starts, at + 1)
+    inner = torch.stack(made, 1) if steps else nodes.new_zeros(B, 0, 4)  # [B, L-1, 4] start, number, end, height
     there = place[:steps] < lengths[:, None] - 1  # [B, L-1]
     # On the walk, a node comes before those that begin later, and before the shorter ones that begin where it does.
-    walk = (inner[..., 1] * (L + 1) - inner[..., 2]).masked_fill(~there, -L - 2)
+    walk = (inner[..., 0] * (L + 1) - inner[..., 2]).masked_fill(~there, -L - 2)
     back = F.pad(walk.argsort(1, descending=True), (0, 1))  # [B, L]
     order = L + back.gather(1, (place - lengths[:, None]).clamp(0, steps))  # [B, 2L-1]
     return Trees(
