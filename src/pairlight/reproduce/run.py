@@ -20,7 +20,7 @@ from pairlight.reproduce.data import SOURCES, prepared
 from pairlight.reproduce.experiments import Experiment, On, Row
 from pairlight.training.options import Options
 
-SMALL: dict[str, Any] = {"epochs": 5, "patience": 2}
+SMALL_EPOCHS, SMALL_PATIENCE = 5, 2
 
 Told = Callable[[On, Cell, dict[str, Any], float], None]
 
@@ -104,7 +104,10 @@ def run(
 
 
 def _options(row: Row, scale: str) -> dict[str, Any]:
-    return dict(row.options) | (SMALL if scale == "small" else {})
+    if scale == "full":
+        return dict(row.options)
+    epochs = min(SMALL_EPOCHS, row.options.get("epochs", SMALL_EPOCHS))
+    return dict(row.options) | {"epochs": epochs, "patience": SMALL_PATIENCE}
 
 
 def _cells(row: Row, scale: str, seeds: int) -> list[Cell]:
