@@ -4,8 +4,8 @@ from typing import Unpack
 
 from torch import Tensor
 
-from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
+from pairlight.models.base import Meeting
+from pairlight.parts import Grid, Seq, Tokens
 from pairlight.parts.aggregate import KMax
 from pairlight.parts.embed import Words, WordSettings
 from pairlight.parts.encode import BiLSTM
@@ -13,7 +13,7 @@ from pairlight.parts.interact import interaction_named
 from pairlight.parts.score import MLP
 
 
-class AMVLSTM(PairModel):
+class AMVLSTM(Meeting):
     """Weigh the words of a text, then match the two texts at every pair of positions.
 
     a_t  = exp(v·x_t) / sum_j exp(v·x_j),   y_t = a_t x_t, of the left text's words by default
@@ -55,6 +55,11 @@ class AMVLSTM(PairModel):
         self.aggregate = KMax(k)
         self.score = MLP(self.interact.channels * k, mlp)
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        return self.score(self.aggregate(self.interact(self.encode(u), self.encode(v))))
+    def left(self, tokens: Tokens) -> Seq:
+        return self.encode(self.words.of_left(tokens))
+
+    def right(self, tokens: Tokens) -> Seq:
+        return self.encode(self.words.of_right(tokens))
+
+    def weigh(self, s: Grid) -> Tensor:
+        return self.score(self.aggregate(s))

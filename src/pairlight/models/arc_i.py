@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pairlight.errors import InputError
-from pairlight.models.base import PairModel
+from pairlight.models.base import Apart
 from pairlight.parts import Tokens, facing_vectors
 from pairlight.parts.dynamic_cnn import DynamicCNN
 from pairlight.parts.embed import Words, WordSettings
@@ -16,7 +16,7 @@ from pairlight.parts.score import MLP
 PRESETS = ("paper", "mv-lstm")
 
 
-class ARCI(PairModel):
+class ARCI(Apart[Tensor]):
     """Shrink each text by itself, layer by layer, then compare what is left.
 
     y_t = relu(W [z_t ; .. ; z_t+m-1] + b), silent where the window begins behind the text;  z = x in the first layer
@@ -71,6 +71,11 @@ class ARCI(PairModel):
         self.encode = nn.ModuleList(sides)
         self.score = MLP(2 * sides[0].features, mlp)
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        return self.score(torch.cat(facing_vectors(self.encode[0](u), self.encode[-1](v)), 1))
+    def left(self, tokens: Tokens) -> Tensor:
+        return self.encode[0](self.words.of_left(tokens))
+
+    def right(self, tokens: Tokens) -> Tensor:
+        return self.encode[-1](self.words.of_right(tokens))
+
+    def match(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.score(torch.cat(facing_vectors(u, v), 1))

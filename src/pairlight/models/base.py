@@ -3,14 +3,16 @@
 import inspect
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from pairlight.data.pairs import Pairs
-from pairlight.parts import Tokens
+from pairlight.parts import Grid, Seq, Tokens
 from pairlight.parts.embed import Words
+from pairlight.parts.flat import Flat, meeting
+from pairlight.parts.interact import Interaction
 from pairlight.text.tokenizer import Encoded
 
 
@@ -60,6 +62,45 @@ class PairModel(nn.Module):
         """The table of word vectors, where the model has one that can start from vectors trained elsewhere."""
         words = getattr(self, "words", None)
         return words.embed.table if isinstance(words, Words) else None
+
+
+Reading = TypeVar("Reading", Seq, Tensor)  # what a text is read as: a vector for every position, or one vector
+
+
+class Apart(PairModel, Generic[Reading]):
+    """A model that reads each text by itself and then matches the two readings, so that a reading can be kept."""
+
+    def left(self, tokens: Tokens) -> Reading:
+        raise TypeError(f"{type(self).__name__} has no left: a model says how it reads a left text.")
+
+    def right(self, tokens: Tokens) -> Reading:
+        raise TypeError(f"{type(self).__name__} has no right: a model says how it reads a right text.")
+
+    def match(self, u: Reading, v: Reading) -> Tensor:
+        raise TypeError(f"{type(self).__name__} has no match: a model says how it matches two readings.")
+
+    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+        return self.match(self.left(left), self.right(right))
+
+    def against(self, u: Reading, v: Flat) -> Tensor:
+        """The scores of one left reading with all these right ones."""
+        every: Any = v.side_by_side(torch.arange(len(v.start), device=v.start.device))
+        return self.match(u, every)
+
+
+class Meeting(Apart[Seq]):
+    """A model whose readings meet position by position, and which from then on sees nothing but that grid."""
+
+    interact: Interaction
+
+    def weigh(self, s: Grid) -> Tensor:
+        raise TypeError(f"{type(self).__name__} has no weigh: a model says what score a grid has.")
+
+    def match(self, u: Seq, v: Seq) -> Tensor:
+        return self.weigh(self.interact(u, v))
+
+    def against(self, u: Seq, v: Flat) -> Tensor:
+        return self.weigh(meeting(self.interact, u, v))
 
 
 def defaults(model: type[PairModel]) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from pairlight.models.base import PairModel
+from pairlight.models.base import Apart
 from pairlight.parts import Seq, Tokens
 from pairlight.parts.embed import Words, WordSettings
 from pairlight.parts.encode import LSTM, last_state
 from pairlight.parts.score import CosineScore
 
 
-class BiLSTMRNN(PairModel):
+class BiLSTMRNN(Apart[Tensor]):
     """Read each text in both directions, compare where the two readings end.
 
     h = [forward LSTM(x) at the last word ; backward LSTM(x) at the first word]
@@ -32,9 +32,14 @@ class BiLSTMRNN(PairModel):
         self.backwards = LSTM(self.words.dim, hidden, backwards=True)
         self.score = CosineScore()
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        return self.score(self.encode(u), self.encode(v))
+    def left(self, tokens: Tokens) -> Tensor:
+        return self.encode(self.words.of_left(tokens))
+
+    def right(self, tokens: Tokens) -> Tensor:
+        return self.encode(self.words.of_right(tokens))
+
+    def match(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.score(u, v)
 
     def encode(self, u: Seq) -> Tensor:
         return torch.cat([last_state(self.forwards(u)), self.backwards(u).x[:, 0]], -1)  # [B, 2·hidden]

@@ -4,13 +4,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pairlight.models.base import PairModel
+from pairlight.models.base import Apart
 from pairlight.parts import Seq, Tokens
 from pairlight.parts.letters import Spelt, glorot, windows_of_three
 from pairlight.parts.score import CosineScore
 
 
-class CDSSM(PairModel):
+class CDSSM(Apart[Tensor]):
     """Read each text in windows of three words, keep what is strongest in it, compare by cosine.
 
     f_t = how often each letter trigram stands in word t; zero before the first word and behind the last
@@ -46,8 +46,17 @@ class CDSSM(PairModel):
         glorot(self)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        return self.score(self.encode(u), self.encode(v))
+        u, v = self.words(left, right)  # together, because each distinct word is then summed once
+        return self.match(self.encode(u), self.encode(v))
+
+    def left(self, tokens: Tokens) -> Tensor:
+        (u,) = self.words(tokens)
+        return self.encode(u)
+
+    right = left
+
+    def match(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.score(u, v)
 
     def encode(self, u: Seq) -> Tensor:
         h = windows_of_three(F.pad(u.x, (0, 0, 1, 1)))  # [B, L, hidden]

@@ -5,7 +5,7 @@ from typing import Unpack
 from torch import Tensor, nn
 
 from pairlight.errors import InputError
-from pairlight.models.base import PairModel
+from pairlight.models.base import Apart
 from pairlight.parts import Tokens
 from pairlight.parts.dynamic_cnn import DynamicCNN
 from pairlight.parts.embed import Words, WordSettings
@@ -14,7 +14,7 @@ from pairlight.parts.tensor_score import SymmetricTensorScore, TensorScore
 PRESETS = ("paper", "mv-lstm")
 
 
-class CNTN(PairModel):
+class CNTN(Apart[Tensor]):
     """Make a vector of each text, keeping more of a longer one on the way, and let a tensor score the two.
 
     z = tanh(dynamic k-max of W [z_t-m+1 ; .. ; z_t] + b), layer upon layer;  z = x at first
@@ -69,6 +69,11 @@ class CNTN(PairModel):
         self.encode = nn.ModuleList([side(), side()])
         self.score = TensorScore(code, channels) if paper else SymmetricTensorScore(maps, channels)
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        return self.score(self.encode[0](u), self.encode[1](v))
+    def left(self, tokens: Tokens) -> Tensor:
+        return self.encode[0](self.words.of_left(tokens))
+
+    def right(self, tokens: Tokens) -> Tensor:
+        return self.encode[1](self.words.of_right(tokens))
+
+    def match(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.score(u, v)

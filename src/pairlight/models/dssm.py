@@ -3,13 +3,13 @@
 import torch
 from torch import Tensor, nn
 
-from pairlight.models.base import PairModel
+from pairlight.models.base import Apart
 from pairlight.parts import Seq, Tokens
 from pairlight.parts.letters import Spelt, glorot
 from pairlight.parts.score import CosineScore
 
 
-class DSSM(PairModel):
+class DSSM(Apart[Tensor]):
     """Fold each text's letter trigrams into a short vector, compare the vectors by cosine.
 
     x = how often each letter trigram stands in the text
@@ -45,8 +45,17 @@ class DSSM(PairModel):
         glorot(self)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        return self.score(self.encode(u), self.encode(v))
+        u, v = self.words(left, right)  # together, because each distinct word is then summed once
+        return self.match(self.encode(u), self.encode(v))
+
+    def left(self, tokens: Tokens) -> Tensor:
+        (u,) = self.words(tokens)
+        return self.encode(u)
+
+    right = left
+
+    def match(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.score(u, v)
 
     def encode(self, u: Seq) -> Tensor:
         return self.layers(u.x.sum(1) + self.bias)  # [B, code]

@@ -4,14 +4,14 @@ from typing import Unpack
 
 from torch import Tensor
 
-from pairlight.models.base import PairModel
+from pairlight.models.base import Apart
 from pairlight.parts import Tokens
 from pairlight.parts.embed import Words, WordSettings
 from pairlight.parts.encode import LSTM, last_state
 from pairlight.parts.score import CosineScore
 
 
-class LSTMRNN(PairModel):
+class LSTMRNN(Apart[Tensor]):
     """Read each text once, compare where the reading ends.
 
     h_t = LSTM(x)_t
@@ -33,6 +33,11 @@ class LSTMRNN(PairModel):
         self.encode = LSTM(self.words.dim, hidden)
         self.score = CosineScore()
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        return self.score(last_state(self.encode(u)), last_state(self.encode(v)))
+    def left(self, tokens: Tokens) -> Tensor:
+        return last_state(self.encode(self.words.of_left(tokens)))
+
+    def right(self, tokens: Tokens) -> Tensor:
+        return last_state(self.encode(self.words.of_right(tokens)))
+
+    def match(self, u: Tensor, v: Tensor) -> Tensor:
+        return self.score(u, v)

@@ -4,8 +4,8 @@ from typing import Unpack
 
 from torch import Tensor
 
-from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
+from pairlight.models.base import Meeting
+from pairlight.parts import Grid, Seq, Tokens
 from pairlight.parts.aggregate import KMax
 from pairlight.parts.embed import Words, WordSettings
 from pairlight.parts.encode import BiLSTM
@@ -14,7 +14,7 @@ from pairlight.parts.score import MLP
 from pairlight.parts.strongest import strongest
 
 
-class MVLSTM(PairModel):
+class MVLSTM(Meeting):
     """Match two sentences at every pair of positions.
 
     p_t  = [forward LSTM(x)_t ; backward LSTM(x)_t]
@@ -53,6 +53,14 @@ class MVLSTM(PairModel):
         self.aggregate = KMax(k)
         self.score = MLP(self.interact.channels * k, mlp)
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        return self.score(strongest(self.interact, self.aggregate, self.encode(u), self.encode(v)))
+    def left(self, tokens: Tokens) -> Seq:
+        return self.encode(self.words.of_left(tokens))
+
+    def right(self, tokens: Tokens) -> Seq:
+        return self.encode(self.words.of_right(tokens))
+
+    def match(self, u: Seq, v: Seq) -> Tensor:
+        return self.score(strongest(self.interact, self.aggregate, u, v))
+
+    def weigh(self, s: Grid) -> Tensor:
+        return self.score(self.aggregate(s))

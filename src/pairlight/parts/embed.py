@@ -86,4 +86,12 @@ class Words(nn.Module):
         self.right = Gate(dim, rescale) if gate in ("right", "both") else nn.Identity()
 
     def forward(self, left: Tokens, right: Tokens) -> tuple[Seq, Seq]:
-        return self.left(self.embed(left)), self.right(self.embed(right))
+        return self.of_left(left), self.of_right(right)
+
+    def of_left(self, tokens: Tokens) -> Seq:
+        u: Seq = self.left(self.embed(tokens))
+        return u
+
+    def of_right(self, tokens: Tokens) -> Seq:
+        v: Seq = self.right(self.embed(tokens))
+        return v

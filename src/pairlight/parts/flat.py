@@ -1,0 +1,62 @@
+"""What many texts were read as, end to end and without padding: kept once, matched as often as asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from pairlight.parts import Grid, Seq
+from pairlight.parts.interact import Interaction
+
+
+@dataclass(frozen=True)
+class Flat:
+    """Text t is rows start[t] to start[t] + lengths[t]; where a text is one vector, it is row start[t]."""
+
+    x: Tensor  # [rows, D]
+    ids: Tensor | None  # [rows] which words these are; None where a text is one vector
+    start: Tensor  # [T]
+    lengths: Tensor  # [T]
+
+    @classmethod
+    def of(cls, readings: Sequence[Seq] | Sequence[Tensor]) -> Self:
+        """Batches of texts, one behind the other."""
+        x, ids, lengths = [], [], []
+        for each in readings:
+            if isinstance(each, Seq):
+                x.append(each.x[each.mask])
+                ids.append(each.ids[each.mask])
+                lengths.append(each.lengths)
+            else:
+                x.append(each)
+                lengths.append(torch.ones(len(each), dtype=torch.int64, device=each.device))
+        n = torch.cat(lengths)
+        return cls(torch.cat(x), torch.cat(ids) if ids else None, n.cumsum(0) - n, n)
+
+    def rows(self, texts: Tensor) -> tuple[Tensor, Tensor]:
+        """Where the words of these texts stand, and which places are words.   [B] -> [B, L], [B, L]"""
+        lengths = self.lengths[texts, None]
+        place = torch.arange(int(lengths.max()), device=texts.device)
+        mask = place < lengths
+        return (self.start[texts, None] + place).masked_fill(~mask, 0), mask
+
+    def side_by_side(self, texts: Tensor) -> Seq | Tensor:
+        """These texts as a batch."""
+        if self.ids is None:
+            return self.x[self.start[texts]]
+        at, mask = self.rows(texts)
+        x = self.x.index_select(0, at.flatten()).view(*at.shape, -1).masked_fill_(~mask[..., None], 0)  # [B, L, D]
+        return Seq(x, mask, self.ids[at])
+
+
+def meeting(interact: Interaction, u: Seq, v: Flat) -> Grid:
+    """One left text meets all words of the right ones in one go; only then is there a grid for each of them."""
+    if v.ids is None:
+        raise TypeError("Texts that are one vector each have no positions to meet.")
+    every = Seq(v.x[None], torch.ones_like(v.ids, dtype=torch.bool)[None], v.ids[None])
+    s = interact(u, every).x[0]  # [C, L, rows]
+    at, mask = v.rows(torch.arange(len(v.start), device=s.device))  # [B, R]
+    x = s.gather(2, at.flatten().expand(*s.shape[:2], -1)).view(*s.shape[:2], *at.shape)  # [C, L, B, R]
+    return Grid(x.permute(2, 0, 1, 3), mask[:, None].expand(-1, s.shape[1], -1))
