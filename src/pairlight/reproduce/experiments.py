@@ -41,7 +41,7 @@ _BETTER: dict[str, dict[str, Any]] = {
     "lstm-rnn": {"lr": 0.1},
     "bi-lstm-rnn": {"lr": 0.1},
     "mv-lstm": {"lr": 0.1},
-    "urae": {"epochs": 3},  # its trees are built anew for every pair, which takes longer than all other rows together
+    "urae": {"epochs": 3},  # few: its trees are built anew in every one
 }
 
 
