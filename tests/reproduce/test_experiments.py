@@ -137,7 +137,7 @@ def test_every_row_is_trained_once_before_any_is_trained_again(tmp_path: Path, t
 
 def test_other_data_of_the_same_name_shares_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = []
-    result = {"test": {}, "train_seconds": 0.0, "seconds": 0.0, "curve": [], "per_list": {}}
+    result = {"test": {}, "seconds": 0.0, "curve": [], "per_list": {}}
 
     def stub(parts, cells, folder, **_):
         folders.append(folder)

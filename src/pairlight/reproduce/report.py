@@ -1,6 +1,7 @@
 """What is told of an experiment: the paper's figures and ours side by side, how sure the difference is, the curves."""
 
 import json
+import statistics
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def table_of(table: dict[str, Any]) -> Table:
     head = ["model"]
     for metric in metrics:
         head += [f"{metric}, paper", f"{metric}, ours", "difference"]
-    head += ["seeds", "training s", "p (t-test)", "p (bootstrap)"]
+    head += ["seeds", "core s", "p (t-test)", "p (bootstrap)"]
     rows = []
     for row in table["rows"]:
         fields = [row["label"]]
@@ -43,7 +44,7 @@ def table_of(table: dict[str, Any]) -> Table:
             fields.append("" if ours is None else f"{ours:.3f}" + (f" ± {spread:.3f}" if row["seeds"] > 1 else ""))
             fields.append("" if paper is None or ours is None else f"{ours - paper:+.3f}")
         fields.append(str(row["seeds"]))
-        fields.append("" if row["train_seconds"] is None else f"{row['train_seconds']:.0f}")
+        fields.append(f"{statistics.mean(row['seconds']):.0f}" if row["seconds"] else "")
         against = row["against"]
         fields += ["", ""] if against is None else [_p(against["t"]), _p(against["bootstrap"])]
         rows.append(fields)
@@ -53,12 +54,12 @@ def table_of(table: dict[str, Any]) -> Table:
 def caption_of(table: dict[str, Any]) -> str:
     """What stands in for what, how the p are to be read, and how long it took."""
     sizes = ", ".join(f"{facts['lists']:,} lists ({part})" for part, facts in table["sizes"].items())
-    minutes = sum(row["seconds"] for row in table["rows"]) / 60
+    minutes = sum(sum(row["seconds"]) for row in table["rows"]) / 60
     return (
         f"Here on {table['about']} ({sizes}); the paper ran on {table['instead']}. The two p are of the paired "
         f"difference in {table['metrics'][0]} from {table['baseline']}, the paper's best baseline, list by list (means "
-        "over seeds), by Student's t-test and by bootstrap; the sign says which is better. All rows and seeds together "
-        f"took {minutes:.0f} minutes of one core."
+        "over seeds), by Student's t-test and by bootstrap; the sign says which is better. Core s are the seconds of "
+        f"one core that a seed takes, with word vectors and scoring; all took {minutes:.1f} minutes of one core."
     )
 
 

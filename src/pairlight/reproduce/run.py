@@ -136,8 +136,7 @@ def _row(
         "paper": {name: row.paper.get(name) for name in on.metrics},
         "ours": {name: statistics.mean(values) if values else None for name, values in ours.items()},
         "spread": {name: statistics.pstdev(values) if values else None for name, values in ours.items()},
-        "train_seconds": statistics.mean(run["train_seconds"] for run in runs) if runs else None,
-        "seconds": sum(run["seconds"] for run in runs),
+        "seconds": [run["seconds"] for run in runs],
         "curves": [run["curve"] for run in runs],
         "against": None,
     }
