@@ -43,7 +43,7 @@ class Seq:
 
     def with_x(self, x: Tensor) -> Self:
         """The same words with other vectors, silent behind the end of each text."""
-        return replace(self, x=x.masked_fill(~self.mask[..., None], 0))
+        return replace(self, x=torch.where(self.mask[..., None], x, 0))
 
     def repeat(self, times: int) -> Self:
         return replace(
@@ -74,7 +74,7 @@ def facing_vectors(u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
 def grid_of(u: Seq, v: Seq, x: Tensor) -> Grid:
     """Values of all pairs of positions with the cells outside both texts silenced."""
     mask = u.mask[:, :, None] & v.mask[:, None, :]  # [B, L, R]
-    return Grid(x.masked_fill(~mask[:, None], 0), mask)
+    return Grid(torch.where(mask[:, None], x, 0), mask)
 
 
 def tokens_of(ids: object, mask: object, letters: Tensor | None = None) -> Tokens:

@@ -49,4 +49,4 @@ def windows(u: Seq, width: int, before: int, after: int) -> Tensor:
 
 def of_windows(x: Tensor, mask: Tensor) -> Seq:
     """A sequence whose places are no words any more: their ids are 0."""
-    return Seq(x.masked_fill(~mask[..., None], 0), mask, torch.zeros_like(mask, dtype=torch.int64))
+    return Seq(torch.where(mask[..., None], x, 0), mask, torch.zeros_like(mask, dtype=torch.int64))

@@ -1,5 +1,6 @@
 """Neighbouring cells are read together: a convolution over a grid that knows where its texts end."""
 
+import torch
 from torch import nn
 from torch.nn import functional as F
 
@@ -18,6 +19,6 @@ class GridConv(nn.Module):
         self.filters = nn.Conv2d(channels, maps, (rows, columns))
 
     def forward(self, s: Grid) -> Grid:
-        outside = ~s.mask[:, None]
-        x = self.filters(F.pad(s.x.masked_fill(outside, 0), self.around))  # [B, maps, L, R]
-        return Grid(x.masked_fill(outside, 0), s.mask)
+        inside = s.mask[:, None]
+        x = self.filters(F.pad(torch.where(inside, s.x, 0), self.around))  # [B, maps, L, R]
+        return Grid(torch.where(inside, x, 0), s.mask)

@@ -18,8 +18,8 @@ class GridPool(nn.Module):
 
     def forward(self, s: Grid) -> Grid:
         B, C, _, R = s.x.shape
-        i = pieces(s.mask.any(2).sum(1), self.rows, self.doubling)  # [B, P, W]
-        j = pieces(s.mask.any(1).sum(1), self.columns, self.doubling)  # [B, Q, V]
+        i = pieces(s.mask[:, :, 0].sum(1), self.rows, self.doubling)  # [B, P, W]
+        j = pieces(s.mask[:, 0].sum(1), self.columns, self.doubling)  # [B, Q, V]
         cells = i[:, :, None, :, None] * R + j[:, None, :, None, :]  # [B, P, Q, W, V]
         cells = cells.view(B, 1, self.rows * self.columns, -1).expand(-1, C, -1, -1)
         x = s.x.flatten(2)  # [B, C, L·R]

@@ -36,7 +36,7 @@ class GridHalving(nn.Module):
 
     def forward(self, s: Grid) -> Grid:
         s = cut_grid(s, self.length)
-        x = self.filters(F.pad(s.x.masked_fill(~s.mask[:, None], 0), (0, self.more, 0, self.more)))  # [B, maps, L, R]
+        x = self.filters(F.pad(torch.where(s.mask[:, None], s.x, 0), (0, self.more, 0, self.more)))  # [B, maps, L, R]
         return halved_grid(cut_grid(Grid(x, s.mask), self.whole))
 
 
@@ -100,12 +100,12 @@ def cut_grid(s: Grid, most: int) -> Grid:
 
 def halved(u: Seq) -> Seq:
     """z_t = max(x_2t-1, x_2t); where a text ends between them, the one there is.   Seq -> Seq"""
-    x = F.pad(u.x.masked_fill(~u.mask[..., None], -torch.inf), (0, 0, 0, u.x.shape[1] % 2), value=-torch.inf)
+    x = F.pad(torch.where(u.mask[..., None], u.x, -torch.inf), (0, 0, 0, u.x.shape[1] % 2), value=-torch.inf)
     return of_windows(torch.maximum(x[:, ::2], x[:, 1::2]), u.mask[:, ::2])
 
 
 def halved_grid(s: Grid) -> Grid:
     """The largest of every 2 x 2 cells; at the edge, of those there are.   Grid -> Grid"""
-    x = F.max_pool2d(s.x.masked_fill(~s.mask[:, None], -torch.inf), 2, ceil_mode=True)
+    x = F.max_pool2d(torch.where(s.mask[:, None], s.x, -torch.inf), 2, ceil_mode=True)
     mask = s.mask[:, ::2, ::2]
-    return Grid(x.masked_fill(~mask[:, None], 0), mask)
+    return Grid(torch.where(mask[:, None], x, 0), mask)

@@ -38,7 +38,7 @@ class Through(Interaction):
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         s: Grid = self.inner(u, v)
-        return Grid(self.f(s.x).masked_fill(~s.mask[:, None], 0), s.mask)
+        return Grid(torch.where(s.mask[:, None], self.f(s.x), 0), s.mask)
 
 
 def likeness_named(name: str, dim: int) -> Interaction:

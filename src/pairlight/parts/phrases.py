@@ -1,6 +1,7 @@
 """A text becomes all it is made of: its words, its phrases short and long, and itself."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +28,7 @@ class Phrases(nn.Module):
         levels, z = [u], u
         for layer, conv in enumerate(self.convs, 1):
             y = conv(z)
-            y = y.with_x(self.f(y.x))
+            y = replace(y, x=self.f(y.x))  # f(0) = 0: nothing behind the end of a text wakes
             levels.append(y)
             z = dynamic_kmax(y, u.lengths, layer, len(self.convs), self.least, 1)
         return joined([*levels, z])
@@ -39,5 +40,7 @@ def joined(levels: list[Seq]) -> Seq:
     most = int(mask.sum(1).max())
     order = mask.int().argsort(dim=1, descending=True, stable=True)[:, :most]
     mask = mask.gather(1, order)
-    x = x.gather(1, order[..., None].expand(-1, -1, x.shape[-1]))
-    return Seq(x.masked_fill(~mask[..., None], 0), mask, ids.gather(1, order))
+    B, L, D = x.shape
+    rows = (torch.arange(B, device=x.device)[:, None] * L + order).flatten()
+    x = x.view(B * L, D).index_select(0, rows).view(B, most, D)  # whole rows: gather would go number by number
+    return Seq(torch.where(mask[..., None], x, 0), mask, ids.gather(1, order))

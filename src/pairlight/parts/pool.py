@@ -18,7 +18,7 @@ def kmax(u: Seq, k: Tensor) -> Seq:
     """
     K, k = int(k.max()), torch.minimum(k, u.lengths)
     with torch.no_grad():
-        x = u.x.masked_fill(~u.mask[..., None], -torch.inf).cpu().numpy()
+        x = torch.where(u.mask[..., None], u.x, -torch.inf).cpu().numpy()
         place = torch.from_numpy(_largest(x, k.cpu().numpy(), K)).to(u.x.device)  # [B, K, D]
     kept = torch.arange(K, device=k.device) < k[:, None]  # [B, K]
     return of_windows(F.pad(u.x.gather(1, place), (0, 0, 0, K - place.shape[1])), kept)

@@ -23,7 +23,7 @@ class SoftBins(nn.Module):
         self.sigma = [SHARP, *(1 / pieces for _ in range(pieces))]
 
     def forward(self, s: Grid, a: Tensor, b: Tensor) -> Tensor:
-        x = s.x.masked_fill(~s.mask[:, None], 0)
+        x = torch.where(s.mask[:, None], s.x, 0)
         a = a.masked_fill(~s.mask.any(2), 0)[:, None, :, None]
         b = b.masked_fill(~s.mask.any(1), 0)[:, None, None, :]
         # One kernel after another, each in place: all at once would write a grid K times as large several times over.
