@@ -1,7 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from pairlight.errors import InputError
+from pairlight.text import tokenizer as module
 from pairlight.text.tokenizer import IDENTITIES, UNKNOWN, Tokenizer
 
 
@@ -27,6 +30,20 @@ def tokenizer():
 )
 def test_text_splits_into_words_and_marks(tokenizer, text, words):
     assert tokenizer.split(text) == words
+
+
+@given(st.lists(st.text(st.sampled_from("ab'sΣé\u0301ﬁ你3,.-\t\n\u00a0\u00a8\u1100\u1161 ")), max_size=6).map(" ".join))
+@example("dog 's 1, 000 \u0301a a\u0301  ")
+def test_no_word_reaches_over_a_space(tokenizer, text):
+    normal = tokenizer.backend.normalizer.normalize_str(text)
+    assert tokenizer.split(text) == [word for word, _ in tokenizer.backend.pre_tokenizer.pre_tokenize_str(normal)]
+
+
+def test_memory_of_what_was_split_has_a_bound(monkeypatch):
+    monkeypatch.setattr(module, "CHUNKS", 2)
+    tokenizer = Tokenizer.fit(["a b c d"])
+    assert tokenizer.split("a-b c d e c") == ["a", "-", "b", "c", "d", "e", "c"]
+    assert list(tokenizer.chunks) == ["a-b", "c"]
 
 
 def test_frequent_words_come_first_and_equals_in_order_of_the_alphabet(tokenizer):

@@ -1,6 +1,7 @@
 """From text to numbers and back: the words of a text, or the letters its words are spelt with."""
 
 import zlib
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ _WORD = (
 )
 
 Progress = Callable[[float], None]
+
+CHUNKS = 2**17  # of a text between two spaces that are remembered, so that memory has a bound
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ class Tokenizer:
         self.backend = backend
         self.view = view
         self.places: dict[str, int] = backend.get_vocab()
+        self.chunks: dict[str, list[str]] = {}
 
     @classmethod
     def fit(cls, texts: Iterable[str], *, view: str = "words", min_count: int = 1, most: int | None = None) -> Self:
@@ -101,8 +105,13 @@ class Tokenizer:
 
     def split(self, text: str) -> list[str]:
         """The words and marks of a text, in lower case."""
-        normal = self.backend.normalizer.normalize_str(text)
-        return [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
+        words: list[str] = []
+        seen = self.chunks.get
+        # No word and no rule reaches over a space, and most of what stands between two spaces comes again and again.
+        for chunk in text.split(" "):
+            found = seen(chunk)
+            words += self._chunk(chunk) if found is None else found
+        return words
 
     def tokens(self, text: str) -> list[Token]:
         """The words of a text with their places in it."""
@@ -118,7 +127,7 @@ class Tokenizer:
         """
         numbers: dict[str, int] = {}
         number = self._numberer(numbers)
-        flat: list[NDArray[np.int32]] = []
+        flat = array("i")
         joins: dict[int, list[int]] = {}
         start = np.zeros(len(texts) + 1, np.int64)
         cut = 0
@@ -130,11 +139,11 @@ class Tokenizer:
             if len(words) > limit:
                 cut += 1
                 joins.pop(t, None)
-            flat.append(np.fromiter(map(number, words[:limit]), np.int32))
-            start[t + 1] = start[t] + len(flat[-1])
+            flat.extend(number(words[:limit]))
+            start[t + 1] = len(flat)
             if progress is not None and t % 1000 == 999:
                 progress((t + 1) / len(texts))
-        ids = np.concatenate(flat) if flat else np.zeros(0, np.int32)
+        ids = np.array(flat, np.int32)
         spelling = None if self.view == "words" else self._spelt(numbers)
         return Encoded(ids, start, cut, spelling, _beside(ids, start, joins))
 
@@ -167,16 +176,22 @@ class Tokenizer:
         ranked = sorted(count.items(), key=lambda item: (-item[1], item[0]))
         return [piece for piece, times in ranked[:most] if times >= min_count and piece not in SPECIAL]
 
-    def _numberer(self, numbers: dict[str, int]) -> Callable[[str], int]:
+    def _chunk(self, chunk: str) -> list[str]:
+        normal = self.backend.normalizer.normalize_str(chunk)
+        words = [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
+        if len(self.chunks) < CHUNKS:
+            self.chunks[chunk] = words
+        return words
+
+    def _numberer(self, numbers: dict[str, int]) -> Callable[[list[str]], list[int]]:
         if self.view != "words":
-            return lambda word: numbers.setdefault(word, len(numbers) + 1)
+            return lambda words: [numbers.setdefault(word, len(numbers) + 1) for word in words]
         known, beyond = self.places.get, len(self.places)
 
-        def number(word: str) -> int:
-            place = known(word)
-            return beyond + zlib.crc32(word.encode("utf-8", "surrogatepass")) % IDENTITIES if place is None else place
+        def identity(word: str) -> int:
+            return beyond + zlib.crc32(word.encode("utf-8", "surrogatepass")) % IDENTITIES
 
-        return number
+        return lambda words: [identity(word) if (place := known(word)) is None else place for word in words]
 
     def _spelt(self, numbers: dict[str, int]) -> NDArray[np.int32]:
         spell, known = SPELLINGS[self.view], self.places.get
