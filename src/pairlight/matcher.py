@@ -20,6 +20,7 @@ from pairlight.data.negatives import mine
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
 from pairlight.data.splits import split
+from pairlight.encodings import Encodings, Progress, encode_texts, known_dtype, score_encodings
 from pairlight.errors import InputError
 from pairlight.evaluation.calibration import Calibration, fit_calibration
 from pairlight.evaluation.evaluate import evaluate_scores, kind_of
@@ -29,8 +30,8 @@ from pairlight.explain.explain import compared, explain_pair
 from pairlight.explain.explanation import Comparison, Explanation, Neighbour
 from pairlight.explain.nearest import nearest_pairs
 from pairlight.files import replacing, write_text
-from pairlight.models import build, checked, model_named
-from pairlight.models.base import PairModel
+from pairlight.models import MODELS, build, checked, model_named
+from pairlight.models.base import Apart, PairModel
 from pairlight.models.scoring import score_pairs
 from pairlight.progress import Show, showing
 from pairlight.text.tokenizer import Encoded, Tokenizer
@@ -54,6 +55,7 @@ class Matcher:
         self.calibration: Calibration | None = None
         self.history = History()
         self.facts: dict[str, Any] = {}
+        self._fingerprint: tuple[tuple[tuple[int, int], ...], str] | None = None
 
     # Training
 
@@ -109,6 +111,7 @@ class Matcher:
 
         torch.manual_seed(self.options.seed)
         older = None if init is None else self._older(init)
+        self._fingerprint = None
         self.tokenizer, self.model = start(self.name, self.settings, pairs, self.options, show, older)
         encoded = self._encoded(pairs.texts)
         model = self.model.to(_device(device))
@@ -150,17 +153,44 @@ class Matcher:
         return self.calibration.probability(scores).astype(np.float32)
 
     def rank(
-        self, query: str, documents: Sequence[str], top_k: int | None = None, return_documents: bool = False
+        self, query: str, documents: Sequence[str] | Encodings, top_k: int | None = None, return_documents: bool = False
     ) -> list[dict[str, Any]]:
-        """The documents by score against the query, best first; of equals, the earlier one first."""
+        """The documents by score against the query, best first; of equals, the earlier one first.
+
+        Documents are texts, or what `encode` made of them.
+        """
         if not len(documents):
             return []
-        scores = self.predict([(query, document) for document in documents])
+        if isinstance(documents, Encodings):
+            scores = self.score_encoded(query, documents)
+        else:
+            scores = self.predict([(query, document) for document in documents])
         best = np.argsort(-scores, kind="stable")[:top_k]
         return [
             {"corpus_id": int(i), "score": float(scores[i])} | ({"text": documents[i]} if return_documents else {})
             for i in best
         ]
+
+    def encode(self, texts: Sequence[str], *, dtype: str = "fp32", progress: Progress | None = None) -> Encodings:
+        """Read right texts once, to rank them again and again: `rank(query, encodings)`.
+
+        Only models that read their two texts apart can. They are kept as fp32, fp16 or int8; `save(path)` writes them
+        to a file that `Encodings.load` maps into memory.
+        """
+        known_dtype(dtype)
+        model, encoded = self._apart(), self._encoded(texts)
+        mark = self.fingerprint()
+        return encode_texts(model, encoded, texts, dtype, name=self.name, fingerprint=mark, progress=progress)
+
+    def score_encoded(self, query: str, encodings: Encodings) -> NDArray[np.float32]:
+        """The score of the query with every encoded text."""
+        model = self._apart()
+        if encodings.fingerprint != self.fingerprint():
+            raise InputError(
+                f"These encodings were made by another model, of the kind {encodings.model}: "
+                "rank with that model, or encode the texts anew with this one."
+            )
+        return score_encodings(model, self._encoded([query]), encodings)
 
     def evaluate(self, data: Any, *, kind: Kind | None = None, keep_empty: bool = False) -> Result:
         """Ranking metrics where the pairs form lists, else those of labelled pairs at the threshold chosen on dev."""
@@ -258,6 +288,27 @@ class Matcher:
         if self.model is None or self.tokenizer is None:
             raise InputError("This matcher is not trained yet: call fit(pairs), or Matcher.load(folder).")
         return self.model, self.tokenizer
+
+    def fingerprint(self) -> str:
+        """What tells this model, with its words, settings and limit, from every other."""
+        model, tokenizer = self.ready
+        weights = model.state_dict()
+        # A weight that is written to has another version: the digest is taken anew only then.
+        state = tuple((tensor.data_ptr(), tensor._version) for tensor in weights.values())
+        if self._fingerprint is None or self._fingerprint[0] != state:
+            digest = hashlib.sha256(json.dumps([self.name, model.settings, self.options.max_length]).encode())
+            digest.update(tokenizer.backend.to_str().encode("utf-8"))
+            for name, tensor in weights.items():
+                digest.update(name.encode() + tensor.cpu().contiguous().numpy().tobytes())
+            self._fingerprint = state, digest.hexdigest()
+        return self._fingerprint[1]
+
+    def _apart(self) -> Apart[Any]:
+        model, _ = self.ready
+        if not isinstance(model, Apart):
+            able = ", ".join(name for name, kind in MODELS.items() if issubclass(kind, Apart))
+            raise InputError(f"{self.name} reads its two texts together and can't encode one alone; these can: {able}.")
+        return model
 
     def _older(self, folder: str | Path) -> tuple[Tokenizer, PairModel]:
         older = Matcher.load(folder)

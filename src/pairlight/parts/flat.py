@@ -1,7 +1,7 @@
 """What many texts were read as, end to end and without padding: kept once, matched as often as asked for."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import torch
@@ -34,6 +34,16 @@ class Flat:
                 lengths.append(torch.ones(len(each), dtype=torch.int64, device=each.device))
         n = torch.cat(lengths)
         return cls(torch.cat(x), torch.cat(ids) if ids else None, n.cumsum(0) - n, n)
+
+    def to(self, device: torch.device) -> Self:
+        ids = None if self.ids is None else self.ids.to(device)
+        return replace(self, x=self.x.to(device), ids=ids, start=self.start.to(device), lengths=self.lengths.to(device))
+
+    def in_order(self) -> Self:
+        """The same texts with their rows in the order of the texts."""
+        start = self.lengths.cumsum(0) - self.lengths
+        rows = torch.arange(len(self.x), device=start.device) + (self.start - start).repeat_interleave(self.lengths)
+        return replace(self, x=self.x[rows], ids=None if self.ids is None else self.ids[rows], start=start)
 
     def rows(self, texts: Tensor) -> tuple[Tensor, Tensor]:
         """Where the words of these texts stand, and which places are words.   [B] -> [B, L], [B, L]"""
