@@ -31,6 +31,13 @@ class PlainMVLSTM(MVLSTM):
         return self.score(self.aggregate(self.interact(self.encode(u), self.encode(v))))
 
 
+class PlainMatchSRNN(MatchSRNN):
+    """Match-SRNN as its equations read: the grid is written, then scanned."""
+
+    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+        return self.score(self.aggregate(self.interact(*self.words(left, right))))[:, 0]
+
+
 class DoubleLoop(nn.Module):
     """The spatial GRU cell by cell, as its equations read."""
 
@@ -97,7 +104,7 @@ class EinsumTensorLayer(TensorLayer):
 
 def naive_match_srnn(model: PairModel) -> PairModel:
     """The same model with the same weights, its grid scanned by a double loop."""
-    naive = _twin(model, MatchSRNN)
+    naive = _twin(model, PlainMatchSRNN)
     naive.interact = _einsum(naive.interact)
     naive.aggregate = DoubleLoop(naive.aggregate)
     return naive

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from pairlight.kernels import GruWeights, bilstm, build, kmax, library, spatial_gru
+from pairlight.kernels import GruWeights, bilstm, build, kmax, library, product_kmax, spatial_gru
 
 build.LIBRARY = Path(sys.argv[1])
 torch.set_num_threads(2)
@@ -29,6 +29,9 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
                     spatial_gru(s, left, right, weights, offset=given, reverse=reverse)
         for k in (1, 5, 50):
             kmax(s, left, right, k)
+            u, v = leaf(B, L, C, D), leaf(B, R, C, D)
+            product_kmax(u, v, left, right, k, offset=offset.mT, relu=True)
+            product_kmax(u, v[:, :, :1], left, right, k)
         ways = [leaf(4 * D, C + D), leaf(4 * D), leaf(4 * D, C + D), leaf(4 * D)]
         bilstm(leaf(B, L, C), left, *ways).sum().backward()
         with torch.no_grad():

@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from pairlight.errors import InputError
-from pairlight.parts import Grid
-from pairlight.parts.spatial import BiSpatialGRU, SpatialGRU
+from pairlight.parts import Grid, Seq
+from pairlight.parts.interact import interaction_named
+from pairlight.parts.spatial import BiSpatialGRU, SpatialGRU, scanned
 
 SIZES = [(4, 6), (1, 1), (5, 2), (1, 6)]
 EVERY = pytest.mark.parametrize(
@@ -115,3 +116,35 @@ def test_one_unit_without_reset_gates_can_count_the_longest_common_subsequence()
         assert part(Grid(same, torch.ones_like(same[:, 0], dtype=torch.bool))).item() == pytest.approx(
             longest_common(a, b)
         )
+
+
+def seq(lengths: list[int], seed: int) -> Seq:
+    g = torch.Generator().manual_seed(seed)
+    mask = torch.arange(max(lengths) + 1) < torch.tensor(lengths)[:, None]
+    x = torch.randn(*mask.shape, 6, dtype=torch.float64, generator=g).masked_fill(~mask[..., None], 0)
+    return Seq(x.requires_grad_(), mask, mask.long())
+
+
+@pytest.mark.parametrize("kind", ["tensor", "cosine", "bilinear"])
+@pytest.mark.parametrize("scan", [SpatialGRU, BiSpatialGRU])
+def test_a_layer_folded_into_the_scan_gives_what_the_two_stages_give(kind, scan):
+    interact = scrambled(interaction_named(kind, 6, 3))
+    aggregate = scrambled(scan(interact.channels, 4))
+    found = []
+    for forward in (lambda u, v: scanned(interact, aggregate, u, v), lambda u, v: aggregate(interact(u, v))):
+        u, v = seq([4, 1, 5], 0), seq([2, 5, 1, 3, 1, 4], 1)  # each left text faces two right ones
+        h = forward(u, v)
+        weight = torch.linspace(1, 2, h.numel(), dtype=h.dtype).view_as(h)
+        parameters = [*interact.parameters(), *aggregate.parameters()]
+        found.append([h, *torch.autograd.grad((h * weight).sum(), [u.x, v.x, *parameters])])
+    for one, two in zip(*found, strict=True):
+        torch.testing.assert_close(one, two)
+
+
+@pytest.mark.parametrize("watched", ["interact", "aggregate", "forwards"])
+def test_a_watched_stage_runs(watched):
+    interact, aggregate, seen = scrambled(interaction_named("tensor", 6, 3)), scrambled(BiSpatialGRU(3, 4)), []
+    stage = {"interact": interact, "aggregate": aggregate, "forwards": aggregate.forwards}[watched]
+    stage.register_forward_hook(lambda module, args, output: seen.append(output))
+    scanned(interact, aggregate, seq([4], 0), seq([5], 1))
+    assert len(seen) == 1

@@ -57,11 +57,30 @@ def test_padding_is_never_read(kind, poison):
     torch.testing.assert_close(dirty[0], clean[0])
 
 
-@pytest.mark.parametrize(("training", "k", "whole"), [(True, 3, False), (True, FEW + 1, True), (False, 3, True)])
-def test_the_whole_grid_has_a_gradient_where_it_is_looked_at_or_most_of_it_is_kept(training, k, whole):
-    interact = scrambled("tensor").train(training)
-    grids = []
-    interact.register_forward_hook(lambda module, args, grid: grids.append(grid))
-    strongest(interact, KMax(k), seq([4], 0), seq([5], 1))
-    assert grids[0].x.requires_grad == whole
-    assert grids[0].x.shape == (1, 3, 5, 6)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [1, 3, FEW, 2 * FEW])
+def test_scoring_gives_the_values_of_the_whole_grid(kind, k):
+    interact, aggregate, u, v = scrambled(kind).eval(), KMax(k), seq([4, 1, 5], 0), seq([2, 5, 1, 3, 1, 4], 1)
+    with torch.no_grad():
+        torch.testing.assert_close(strongest(interact, aggregate, u, v), aggregate(interact(u, v)))
+
+
+@pytest.mark.parametrize(
+    ("training", "k", "gradient", "whole"),
+    [(True, 3, True, False), (True, FEW + 1, True, True), (False, 3, True, True), (False, 3, False, False)],
+)
+def test_the_grid_is_written_only_where_its_gradient_is_asked_for_or_most_of_it_is_kept(training, k, gradient, whole):
+    interact, grids = scrambled("tensor").train(training), []
+    interact.forward = lambda u, v: grids.append(1) or type(interact).forward(interact, u, v)
+    with torch.set_grad_enabled(gradient):
+        strongest(interact, KMax(k), seq([4], 0), seq([5], 1))
+    assert bool(grids) == whole
+
+
+@pytest.mark.parametrize("watched", [0, 1])
+def test_a_stage_that_is_watched_runs(watched):
+    stages, seen = (scrambled("tensor").eval(), KMax(3)), []
+    stages[watched].register_forward_hook(lambda module, args, output: seen.append(output))
+    with torch.no_grad():
+        strongest(*stages, seq([4], 0), seq([5], 1))
+    assert len(seen) == 1

@@ -3,6 +3,7 @@
 from pairlight.kernels.kmax import kmax
 from pairlight.kernels.library import Status, status
 from pairlight.kernels.lstm import bilstm, lstm
+from pairlight.kernels.product_kmax import product_kmax
 from pairlight.kernels.spatial_gru import GridStates, GruWeights, spatial_gru, spatial_gru_states
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "bilstm",
     "kmax",
     "lstm",
+    "product_kmax",
     "spatial_gru",
     "spatial_gru_states",
     "status",

@@ -8,7 +8,7 @@ from pairlight.models.base import PairModel
 from pairlight.parts import Tokens
 from pairlight.parts.embed import Words, WordSettings
 from pairlight.parts.interact import interaction_named
-from pairlight.parts.spatial import BiSpatialGRU
+from pairlight.parts.spatial import BiSpatialGRU, scanned
 
 
 class BiMatchSRNN(PairModel):
@@ -57,4 +57,4 @@ class BiMatchSRNN(PairModel):
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
         u, v = self.words(left, right)
-        return self.score(self.aggregate(self.interact(u, v)))[:, 0]
+        return self.score(scanned(self.interact, self.aggregate, u, v))[:, 0]

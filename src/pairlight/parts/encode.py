@@ -1,5 +1,7 @@
 """A text becomes a sequence of vectors that know their neighbours, or one vector."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
@@ -20,7 +22,7 @@ class LSTM(nn.Module):
         self.bias = nn.Parameter(torch.zeros(4 * hidden))
 
     def forward(self, u: Seq) -> Seq:
-        return u.with_x(lstm(u.x, u.lengths, self.weight, self.bias, reverse=self.backwards))  # [B, L, hidden]
+        return replace(u, x=lstm(u.x, u.lengths, self.weight, self.bias, reverse=self.backwards))  # [B, L, hidden]
 
 
 class BiLSTM(nn.Module):
@@ -33,7 +35,7 @@ class BiLSTM(nn.Module):
 
     def forward(self, u: Seq) -> Seq:
         f, b = self.forwards, self.backwards
-        return u.with_x(bilstm(u.x, u.lengths, f.weight, f.bias, b.weight, b.bias))  # [B, L, 2·hidden]
+        return replace(u, x=bilstm(u.x, u.lengths, f.weight, f.bias, b.weight, b.bias))  # [B, L, 2·hidden]
 
 
 def last_state(u: Seq) -> Tensor:

@@ -1,6 +1,7 @@
 """Every position of one text meets every position of the other: Seq, Seq -> Grid."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -28,15 +29,48 @@ class Interaction(nn.Module):
         return s.diagonal(dim1=1, dim2=3).mT  # each cell in its own channel
 
 
-class Cosine(Interaction):
-    """s_ij = u_i·v_j / (|u_i| |v_j|)"""
+class Sides(NamedTuple):
+    """Two sides whose product is a grid: s_ij = u_i·v_j + offset_i in every channel, or the relu of it."""
+
+    u: Tensor  # [B, L, C, D], the left texts once, however many right ones they face
+    v: Tensor  # [B, R, C, D], or [B, R, 1, D] where all channels share it
+    offset: Tensor | None = None  # [B, L, C]
+    relu: bool = False
+
+
+class Product(Interaction):
+    """An interaction that is a product, once each side is made ready for it: that work is done once a word."""
+
+    def sides(self, u: Seq, v: Seq) -> Sides:
+        raise TypeError(f"{type(self).__name__} has no sides: a product says what is multiplied.")
 
     def forward(self, u: Seq, v: Seq) -> Grid:
+        ready = self.sides(u, v)
+        s = product(ready)
         u, v = facing(u, v)
-        return grid_of(u, v, (unit(u.x) @ unit(v.x).mT)[:, None])  # [B, 1, L, R]
+        if ready.offset is not None:
+            s = s + ready.offset.repeat(len(s) // len(ready.offset), 1, 1).mT[..., None]
+        return grid_of(u, v, s.relu() if ready.relu else s)
 
 
-class CosineApart(Interaction):
+def product(sides: Sides) -> Tensor:
+    """u_i·v_j of every pair of positions, padding and all: [B, C, L, R]."""
+    u, v = sides.u, sides.v
+    u = u.repeat(len(v) // len(u), 1, 1, 1)
+    B, L, C, _ = u.shape
+    if C > 1 == v.shape[2]:  # one product for all channels
+        return (u.flatten(1, 2) @ v[:, :, 0].mT).view(B, L, C, -1).transpose(1, 2)
+    return u.transpose(1, 2) @ v.permute(0, 2, 3, 1)
+
+
+class Cosine(Product):
+    """s_ij = u_i·v_j / (|u_i| |v_j|)"""
+
+    def sides(self, u: Seq, v: Seq) -> Sides:
+        return Sides(unit(u.x)[:, :, None], unit(v.x)[:, :, None])
+
+
+class CosineApart(Product):
     """Forward states with forward states, backward states with backward states: two channels of cosine.
 
     The form of the aMV-LSTM paper. The first half of a vector is the forward state, the second the backward one.
@@ -44,18 +78,16 @@ class CosineApart(Interaction):
 
     channels = 2
 
-    def forward(self, u: Seq, v: Seq) -> Grid:
-        u, v = facing(u, v)
-        halves = zip(u.x.chunk(2, -1), v.x.chunk(2, -1), strict=True)
-        return grid_of(u, v, torch.stack([unit(a) @ unit(b).mT for a, b in halves], 1))  # [B, 2, L, R]
+    def sides(self, u: Seq, v: Seq) -> Sides:
+        a, b = (unit(side.x.unflatten(-1, (2, -1))) for side in (u, v))
+        return Sides(a, b)
 
 
-class Dot(Interaction):
+class Dot(Product):
     """s_ij = u_i·v_j"""
 
-    def forward(self, u: Seq, v: Seq) -> Grid:
-        u, v = facing(u, v)
-        return grid_of(u, v, (u.x @ v.x.mT)[:, None])  # [B, 1, L, R]
+    def sides(self, u: Seq, v: Seq) -> Sides:
+        return Sides(u.x[:, :, None], v.x[:, :, None])
 
 
 class Indicator(Interaction):
@@ -76,7 +108,7 @@ class Gaussian(Interaction):
         return grid_of(u, v, (2 * u.x @ v.x.mT - squares).clamp(max=0).exp()[:, None])  # [B, 1, L, R]
 
 
-class Bilinear(Interaction):
+class Bilinear(Product):
     """s_ij = u_i·M v_j + b"""
 
     def __init__(self, dim: int) -> None:
@@ -84,13 +116,11 @@ class Bilinear(Interaction):
         self.weight = nn.Parameter(torch.empty(dim, dim).uniform_(-0.1, 0.1))
         self.bias = nn.Parameter(torch.zeros(1))
 
-    def forward(self, u: Seq, v: Seq) -> Grid:
-        # Folding M into the left side before it is repeated: one product a text, not one a pair.
-        u, v = facing(u.with_x(u.x @ self.weight), v)
-        return grid_of(u, v, (u.x @ v.x.mT + self.bias)[:, None])  # [B, 1, L, R]
+    def sides(self, u: Seq, v: Seq) -> Sides:
+        return Sides((u.x @ self.weight)[:, :, None], v.x[:, :, None], self.bias.expand(*u.mask.shape, 1))
 
 
-class TensorLayer(Interaction):
+class TensorLayer(Product):
     """s_ij = relu(u_i·M^c v_j + W^c [u_i ; v_j] + b^c) in every channel c: the neural tensor layer."""
 
     def __init__(self, dim: int, channels: int) -> None:
@@ -100,17 +130,11 @@ class TensorLayer(Interaction):
         self.linear = nn.Parameter(torch.empty(channels, 2 * dim).uniform_(-0.1, 0.1))
         self.bias = nn.Parameter(torch.zeros(channels))
 
-    def forward(self, u: Seq, v: Seq) -> Grid:
+    def sides(self, u: Seq, v: Seq) -> Sides:
         D = u.x.shape[-1]
         # u·M^c v + w_v·v = (u M^c + w_v)·v, so the right-hand linear part is folded in with the tensor.
-        folded = torch.einsum("bld,cde->blce", u.x, self.weight) + self.linear[:, D:]  # [B, L, C, D]
-        own = u.x @ self.linear[:, :D].mT + self.bias  # [B, L, C]
-        u, v = facing(u.with_x(torch.cat([folded.flatten(2), own], -1)), v)
-        B, L, _ = u.x.shape
-        folded, own = u.x.split([self.channels * D, self.channels], -1)
-        s = folded.reshape(B, L * self.channels, D) @ v.x.mT  # [B, L·C, R]
-        s = (s.view(B, L, self.channels, -1) + own[..., None]).transpose(1, 2)  # [B, C, L, R]
-        return grid_of(u, v, s.relu())
+        folded = F.linear(u.x, self.weight.mT.reshape(-1, D), self.linear[:, D:].flatten()).unflatten(-1, (-1, D))
+        return Sides(folded, v.x[:, :, None], u.x @ self.linear[:, :D].mT + self.bias, relu=True)
 
     def cells(self, u: Seq, v: Seq, k: int) -> Tensor:
         # Channel by channel: a cell is wanted in one of them, and each would fold the word anew.

@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from pairlight.errors import InputError
 from pairlight.kernels.spatial_gru import Activation, GridStates, GruWeights, spatial_gru, spatial_gru_states
-from pairlight.parts import Grid
+from pairlight.parts import Grid, Seq
+from pairlight.parts.interact import Interaction, TensorLayer, product
 
 
 class ScanSettings(TypedDict, total=False):
@@ -54,7 +55,13 @@ class SpatialGRU(nn.Module):
         self.candidate_bias = nn.Parameter(torch.zeros(hidden))
 
     def forward(self, s: Grid) -> Tensor:
-        return spatial_gru(s.x, *_lengths(s), self._weights, activation=self.activation, reverse=self.backwards)
+        return self.last(s.x, *_lengths(s))
+
+    def last(self, s: Tensor, left: Tensor, right: Tensor, offset: Tensor | None = None) -> Tensor:
+        """The same of s[B, C, L, R] and the texts' lengths; with offset[B, C, L], of relu(s + offset)."""
+        return spatial_gru(
+            s, left, right, self._weights, offset=offset, activation=self.activation, reverse=self.backwards
+        )
 
     def cells(self, s: Grid) -> GridStates:
         """The state and the gates of every cell, in the grid's own order also where the scan goes backwards."""
@@ -75,6 +82,22 @@ class BiSpatialGRU(nn.Module):
 
     def forward(self, s: Grid) -> Tensor:
         return torch.cat([self.forwards(s), self.backwards(s)], -1)
+
+    def last(self, s: Tensor, left: Tensor, right: Tensor, offset: Tensor | None = None) -> Tensor:
+        return torch.cat([way.last(s, left, right, offset) for way in (self.forwards, self.backwards)], -1)
+
+
+def scanned(interact: Interaction, aggregate: SpatialGRU | BiSpatialGRU, u: Seq, v: Seq) -> Tensor:
+    """aggregate(interact(u, v)), where a tensor layer's offset and relu are left to the scan: it reads no padding.
+
+    Where a stage is watched by a hook, all run as they are.
+    """
+    if not isinstance(interact, TensorLayer) or any(m._forward_hooks for m in (interact, *aggregate.modules())):
+        return aggregate(interact(u, v))
+    sides = interact.sides(u, v)
+    times = len(v.x) // len(u.x)
+    offset = None if sides.offset is None else sides.offset.repeat(times, 1, 1).mT
+    return aggregate.last(product(sides), u.lengths.repeat(times), v.lengths, offset)
 
 
 def _lengths(s: Grid) -> tuple[Tensor, Tensor]:

@@ -1,30 +1,42 @@
-"""The strongest cells of a grid, with a gradient for them alone: Seq, Seq -> [B, C·K]."""
+"""The strongest cells of a grid, found without writing the grid, and with a gradient for them alone."""
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pairlight.kernels import kmax
+from pairlight.kernels import kmax, product_kmax
 from pairlight.parts import Seq
 from pairlight.parts.aggregate import KMax
-from pairlight.parts.interact import Interaction
+from pairlight.parts.interact import Interaction, Product
 
 FEW = 16  # beyond so many in a channel, picking them out costs more than the gradient of the whole grid
 
 
 def strongest(interact: Interaction, aggregate: KMax, u: Seq, v: Seq) -> Tensor:
-    """aggregate(interact(u, v)), which in training makes the grid without a gradient, and with it the few cells kept.
+    """aggregate(interact(u, v)): in scoring without a grid, in training with a gradient for the few cells kept.
 
-    All other cells have a gradient of zero, which need not be led through the interaction.
+    All other cells have a gradient of zero, which need not be led through the interaction. Where one of the two stages
+    is watched by a hook, both run as they are.
     """
-    if not interact.training or aggregate.k > FEW:
+    gradient = torch.is_grad_enabled()
+    many = gradient and not (interact.training and aggregate.k <= FEW)
+    if many or interact._forward_hooks or aggregate._forward_hooks:
         return aggregate(interact(u, v))
-    with torch.no_grad():
-        s = interact(u, v)
-        _, place = kmax(s.x, s.mask.any(2).sum(1), s.mask.any(1).sum(1), aggregate.k)  # [B, C, K]
-    R, at = s.x.shape[3], place.clamp(min=0)
+    values, place = _found(interact, aggregate.k, u, v)  # [B, C, K]
+    if not gradient:
+        return values.flatten(1)
+    R, at = v.x.shape[1], place.clamp(min=0)
     cells = interact.cells(_picked(u, at // R), _picked(v, at % R), aggregate.k)  # [B, C, K]
     return cells.masked_fill(place < 0, 0).flatten(1)
+
+
+@torch.no_grad()
+def _found(interact: Interaction, k: int, u: Seq, v: Seq) -> tuple[Tensor, Tensor]:
+    if isinstance(interact, Product):
+        sides = interact.sides(u, v)
+        return product_kmax(sides.u, sides.v, u.lengths, v.lengths, k, offset=sides.offset, relu=sides.relu)
+    s = interact(u, v)
+    return kmax(s.x, u.lengths.repeat(len(v.x) // len(u.x)), v.lengths, k)
 
 
 def _picked(u: Seq, place: Tensor) -> Seq:

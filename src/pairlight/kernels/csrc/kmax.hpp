@@ -52,28 +52,36 @@ struct Best {
     values[at] = value;
     positions[at] = position;
   }
+
+  // n cells that stand one after another from this position on.
+  void row(const T *cells, int n, int64_t position) {
+    constexpr int L = LANES<T>;
+    int j = 0;
+    for (; j + L <= n; j += L) {
+      Vector<T> x;
+      memcpy(&x, cells + j, BYTES);
+      if (full() && !any(~(x <= all(values[k - 1])))) continue;
+      for (int l = 0; l < L; l++) offer(x[l], position + j + l);
+    }
+    for (; j < n; j++) offer(cells[j], position + j);
+  }
+
+  // What is missing for want of cells.
+  void close() {
+    for (int64_t q = held; q < k; q++) values[q] = 0, positions[q] = -1;
+  }
 };
 
 template <class T>
 void kmax_of_pair(void *call_, int64_t pair) {
   const KMax<T> &call = *(const KMax<T> *)call_;
-  constexpr int L = LANES<T>;
-  const int n = int(call.right[pair]);
   for (int64_t c = 0; c < call.channels; c++) {
     const int64_t to = (pair * call.channels + c) * call.k;
     Best<T> best{call.values + to, call.positions + to, call.k};
-    for (int64_t i = 0; i < call.left[pair]; i++) {
-      const T *row = call.s + pair * call.s_pair + c * call.s_channel + i * call.s_row;
-      int j = 0;
-      for (; j + L <= n; j += L) {
-        Vector<T> x;
-        memcpy(&x, row + j, BYTES);
-        if (best.full() && !any(~(x <= all(best.values[call.k - 1])))) continue;
-        for (int l = 0; l < L; l++) best.offer(x[l], i * call.columns + j + l);
-      }
-      for (; j < n; j++) best.offer(row[j], i * call.columns + j);
-    }
-    for (int64_t q = best.held; q < call.k; q++) best.values[q] = 0, best.positions[q] = -1;
+    const T *s = call.s + pair * call.s_pair + c * call.s_channel;
+    for (int64_t i = 0; i < call.left[pair]; i++)
+      best.row(s + i * call.s_row, int(call.right[pair]), i * call.columns);
+    best.close();
   }
 }
 

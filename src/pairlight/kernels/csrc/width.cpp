@@ -1,6 +1,6 @@
 // The C functions of one width: pairlight_<kernel>_<f32 or f64>_<width>. They answer 0, or 1 where memory ran out.
-#include "kmax.hpp"
 #include "lstm_backward.hpp"
+#include "product_kmax.hpp"
 #include "spatial_gru_backward.hpp"
 
 using namespace PAIRLIGHT_WIDTH;
@@ -19,7 +19,8 @@ using namespace PAIRLIGHT_WIDTH;
   EXPORT int JOIN(spatial_gru_backward, type, PAIRLIGHT_WIDTH)(const SpatialGru<T> *call) {                           \
     return SpatialGruBackward<T>::run(*call);                                                                         \
   }                                                                                                                   \
-  EXPORT int JOIN(kmax, type, PAIRLIGHT_WIDTH)(const KMax<T> *call) { return kmax(*call); }
+  EXPORT int JOIN(kmax, type, PAIRLIGHT_WIDTH)(const KMax<T> *call) { return kmax(*call); }                            \
+  EXPORT int JOIN(product_kmax, type, PAIRLIGHT_WIDTH)(const ProductKMax<T> *call) { return ProductKMaxRun<T>::run(*call); }
 
 KERNELS(float, f32)
 KERNELS(double, f64)
