@@ -143,8 +143,10 @@ def test_a_path_follows_the_largest_gate_and_stays_inside():
 
 def test_the_state_of_match_srnn_that_is_shown_weighs_most_in_the_score():
     it = explained(case("match-srnn"))
-    weight = matcher(case("match-srnn")).model.score.weight[0]
-    assert it.grids[it.shown].name == f"forward state, dimension {int(weight.abs().argmax()) + 1}"
+    weight = matcher(case("match-srnn")).model.score.weight[0].detach()
+    heaviest = int(weight.abs().argmax())
+    name = f"forward state, dimension {heaviest + 1} (weight {float(weight[heaviest]):.2g})"
+    assert it.grids[it.shown].name == name
 
 
 def test_without_words_only_the_mechanism_is_told():

@@ -115,19 +115,27 @@ def _scanned(reading: Reading, scan: SpatialGRU, call: Call, account: Account) -
     way = "backward" if scan.backwards else "forward"
     rows, columns = reading.rows, reading.columns
     D = cells.states.shape[-1]
-    best = _heaviest(reading.seen.model, D, scan.backwards, cells.states[0, -1, -1])
-    account.grids.append(grid(f"{way} state, dimension {best + 1}", "state", rows, columns, cells.states[0, ..., best]))
+    best, weight = _heaviest(reading.seen.model, D, scan.backwards, cells.states[0, -1, -1])
+    name = f"{way} state" + (f", dimension {best + 1}" if D > 1 else "")
+    account.grids.append(grid(name + weight, "state", rows, columns, cells.states[0, ..., best]))
     for number, gate in enumerate(("diagonal", "above", "before", "new")):
         account.grids.append(grid(f"{way} gate: {gate}", "gate", rows, columns, update[..., number]))
-    account.paths.append(Path(way, backtraced(update[..., :3].tolist(), scan.backwards)))
+    ways = update[..., :3].clone()
+    if D == 1:
+        # The new state counts with the diagonal, as the paper's (7) has one term for both: with a state of one number
+        # a match opens the gate of the new state alone, and no path of an LCS would be found.
+        ways[..., 0] += update[..., 3]
+    account.paths.append(Path(way, backtraced(ways.tolist(), scan.backwards)))
 
 
-def _heaviest(model: nn.Module, D: int, backwards: bool, last: Tensor) -> int:
+def _heaviest(model: nn.Module, D: int, backwards: bool, last: Tensor) -> tuple[int, str]:
     """The dimension of the state with the largest weight in the score; without a linear score, the largest state."""
     score = getattr(model, "score", None)
     if not isinstance(score, nn.Linear) or score.in_features % D:
-        return int(last.abs().argmax())
-    return int(score.weight[0].abs().view(-1, D)[-1 if backwards else 0].argmax())
+        return int(last.abs().argmax()), ""
+    weights = score.weight[0].view(-1, D)[-1 if backwards else 0]
+    best = int(weights.abs().argmax())
+    return best, f" (weight {float(weights[best]):.2g})"
 
 
 def backtraced(gates: list[list[list[float]]], backwards: bool = False) -> tuple[tuple[int, int], ...]:

@@ -4,7 +4,6 @@ import html
 import json
 import math
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,6 +11,7 @@ from typing import Any
 
 from pairlight.errors import InputError
 from pairlight.explain.explanation import Contributions, Explanation, Grid, Side, Span, Weights
+from pairlight.explain.fonts import visible
 
 DIGITS = 4  # of the largest value of a grid: more than a shade or a label can tell apart, and a small file
 Json = dict[str, Any]
@@ -72,7 +72,7 @@ def _explanation(found: Explanation) -> Json:
         "left": _side(found.left),
         "right": _side(found.right),
         "shades": [_contributions(each) for each in found.contributions] + [_weights(each) for each in found.weights],
-        "axes": [[(_visible(span.label), span.first, span.end) for span in axis] for axis in axes],
+        "axes": [[(visible(span.label), span.first, span.end) for span in axis] for axis in axes],
         "grids": grids,
         "cells": [
             (cell.grid, cell.i, cell.j, _number(cell.value), cell.order, _number(cell.adds), _number(cell.share))
@@ -115,12 +115,6 @@ def _side(side: Side) -> Json:
         pieces.append((side.text[at : word.start], written, int(word.known)))
         at = max(at, word.end)
     return {"pieces": pieces, "tail": side.text[at:], "cut": side.cut}
-
-
-def _visible(label: str) -> str:
-    """Marks that join emoji and the like are words to a model, and nothing to the eye: they are named."""
-    unseen = all(unicodedata.category(letter) in ("Cc", "Cf", "Mn", "Me") for letter in label)
-    return " ".join(f"U+{ord(letter):04X}" for letter in label) if unseen else label
 
 
 def _contributions(found: Contributions) -> Json:
