@@ -1,0 +1,127 @@
+"""The examples that the papers look into, explained by models trained here: what holds of them, and what does not."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pairlight import Matcher
+from pairlight.data.pairs import Pairs
+from pairlight.data.readers import read_pairs
+from pairlight.explain.explanation import Explanation
+from pairlight.tasks.catalogue import load
+from pairlight.tasks.qa import qa
+
+DATA = Path(os.environ.get("PAIRLIGHT_DATA", Path(__file__).parents[3] / "shared" / "data"))
+SQUAD, WIKIQA = DATA / "squad-sentences" / "pairs.tsv", DATA / "wikiqa"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (SQUAD.is_file() and WIKIQA.is_dir()), reason=f"needs squad-sentences and wikiqa in {DATA}"),
+    pytest.mark.filterwarnings("ignore:.*words and were cut"),
+]
+
+STICK = "How to get rid of memory stick error of my sony cyber shot?"
+FORMAT = "You might want to try to format the memory stick but what is the error message you are receiving."
+STACK = "Never heard of stack underflow error, overflow yes, overflow is due to running out of virtual memory."
+FREE = "How could learn Russian by Internet for free? Any good websites?"
+LANGUAGES = (
+    "Not sure free will get you unforgettable languages, however that will give you some basic vocabulary and great "
+    "system for remembering it."
+)
+GAMES = (
+    "In the Yahoo! home page you will get whole list of sites offering this game for free or visit www.iwin.com for "
+    "free download."
+)
+CROCODILES = [
+    "Crocodiles (subfamily Crocodylinae) or true crocodiles are large aquatic tetrapods that live throughout the "
+    "tropics in Africa , Asia , the Americas and Australia .",
+    "Crocodiles have more webbing on the toes of the hind feet and can better tolerate saltwater due to specialized "
+    "salt glands for filtering out salt, which are present but non-functioning in alligators.",
+    "Also when the crocodile's mouth is closed, the large fourth tooth in the lower jaw fits into a constriction in "
+    "the upper jaw.",
+    "They are carnivorous animals, feeding mostly on vertebrates such as fish , reptiles , birds and mammals , and "
+    "sometimes on invertebrates such as molluscs and crustaceans , depending on species and age.",
+]
+MATCHES = [("memory", "memory"), ("stick", "stick"), ("error", "error")]
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, Pairs]:
+    """Questions and answers by the papers' protocol, a small part of what stands in for Yahoo! Answers."""
+    return qa(read_pairs(SQUAD, left="question", right="answer", need_label=False)[0], limit=1500)
+
+
+@pytest.fixture(scope="module")
+def mv_lstm(answers) -> Matcher:
+    how = {"vectors": "glove-50d", "freeze": True, "epochs": 3, "seed": 1}
+    return Matcher("mv-lstm", interaction="cosine").fit(answers["train"], answers["dev"], progress=False, **how)
+
+
+@pytest.fixture(scope="module")
+def match_srnn(answers) -> Matcher:
+    how = {"vectors": "glove-50d", "freeze": True, "epochs": 3, "seed": 1}
+    return Matcher("match-srnn", tied_gates=True).fit(answers["train"], answers["dev"], progress=False, **how)
+
+
+def words(it: Explanation, cells: list[tuple[int, int]]) -> list[tuple[str, str]]:
+    return [(it.left.words[i].text, it.right.words[j].text) for i, j in cells]
+
+
+def test_mv_lstm_pools_memory_stick_and_error_before_all_else(mv_lstm):
+    it = mv_lstm.explain(STICK, FORMAT)
+    pooled = words(it, [(cell.i, cell.j) for cell in it.cells])
+    assert len(pooled) == 5
+    assert set(pooled[:3]) == set(MATCHES)
+
+
+def test_mv_lstm_prefers_the_answer_about_a_memory_stick(mv_lstm):
+    right, wrong = mv_lstm.predict([(STICK, FORMAT), (STICK, STACK)])
+    assert right > wrong
+
+
+def test_the_words_of_the_memory_stick_matter_most_when_left_out(mv_lstm):
+    it = mv_lstm.explain(STICK, FORMAT)
+    adds = it.by("leave-one-out").right
+    best = sorted(range(len(adds)), key=lambda place: -adds[place])[:3]
+    assert {it.right.words[place].text for place in best} == {"memory", "stick", "error"}
+
+
+def test_free_meets_free_in_both_answers_whatever_it_means(mv_lstm):
+    """Unlike the paper's, this model does not tell the two senses apart: docs/explaining.md says so."""
+    for answer in (LANGUAGES, GAMES):
+        it = mv_lstm.explain(FREE, answer)
+        assert words(it, [(it.cells[0].i, it.cells[0].j)]) == [("free", "free")]
+
+
+def test_the_path_of_match_srnn_runs_through_the_words_that_match(match_srnn):
+    it = match_srnn.explain(STICK, FORMAT, words=False)
+    path = words(it, it.paths[0].cells)
+    assert set(MATCHES) <= set(path)
+    assert [step for step in path if step in MATCHES] == [("error", "error"), ("stick", "stick"), ("memory", "memory")]
+
+
+def test_match_srnn_prefers_the_answer_about_a_memory_stick(match_srnn):
+    right, wrong = match_srnn.predict([(STICK, FORMAT), (STICK, STACK)])
+    assert right > wrong
+
+
+@pytest.fixture(scope="module")
+def amv_lstm() -> Matcher:
+    parts = load("wikiqa", WIKIQA)
+    how = {"vectors": "glove-50d", "freeze": True, "epsilon": 1e-10, "epochs": 4, "seed": 1}
+    return Matcher("amv-lstm", rescale=True).fit(parts["train"], parts["dev"], progress=False, **how)
+
+
+def test_amv_lstm_ranks_where_crocodiles_live_first_of_the_papers_answers(amv_lstm):
+    ranked = amv_lstm.rank("Where do crocodiles live?", CROCODILES)
+    assert ranked[0]["corpus_id"] == 0
+
+
+def test_amv_lstm_sees_crocodiles_meet_crocodiles_and_live_meet_live(amv_lstm):
+    it = amv_lstm.explain("Where do crocodiles live?", CROCODILES[0])
+    forward = [cell for cell in it.cells if it.grids[cell.grid].name == "cosine of forward states"]
+    assert set(words(it, [(cell.i, cell.j) for cell in forward[:2]])) == {
+        ("crocodiles", "crocodiles"),
+        ("live", "live"),
+    }
+    assert sum(it.weights[0].left) == pytest.approx(1)
