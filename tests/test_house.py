@@ -7,7 +7,8 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "pairlight"
 ROOMS = ["errors", "files", "progress", "text", "data", "tasks", "kernels", "parts", "models", "training", "evaluation"]
-ROOMS += ["explain", "card", "encodings", "matcher", "disagreements", "curves", "compare", "reproduce", "tune", "demo", "cli"]
+ROOMS += ["explain", "card", "encodings", "matcher", "disagreements", "curves", "compare", "reproduce", "tune", "demo"]
+ROOMS += ["cli"]
 
 
 def room(parts: tuple[str, ...]) -> str:

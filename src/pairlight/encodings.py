@@ -201,7 +201,7 @@ def score_encodings(model: Apart[Any], query: Encoded, encodings: Encodings) -> 
     model.eval()
     device = device_of(model)
     u = model.left(tokens(query, np.array([0]), device))
-    scores = [model.against(u, block.to(device)).float().cpu() for block in encodings.blocks()]
+    scores = [model.match(u, block.to(device).all()).float().cpu() for block in encodings.blocks()]
     return torch.cat(scores).numpy() if scores else np.zeros(0, np.float32)
 
 

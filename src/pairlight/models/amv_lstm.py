@@ -4,16 +4,17 @@ from typing import Unpack
 
 from torch import Tensor
 
-from pairlight.models.base import Meeting
-from pairlight.parts import Grid, Seq, Tokens
+from pairlight.models.base import Apart
+from pairlight.parts import Seq, Tokens
 from pairlight.parts.aggregate import KMax
 from pairlight.parts.embed import Words, WordSettings
 from pairlight.parts.encode import BiLSTM
 from pairlight.parts.interact import interaction_named
 from pairlight.parts.score import MLP
+from pairlight.parts.strongest import strongest
 
 
-class AMVLSTM(Meeting):
+class AMVLSTM(Apart[Seq]):
     """Weigh the words of a text, then match the two texts at every pair of positions.
 
     a_t  = exp(v·x_t) / sum_j exp(v·x_j),   y_t = a_t x_t, of the left text's words by default
@@ -61,5 +62,5 @@ class AMVLSTM(Meeting):
     def right(self, tokens: Tokens) -> Seq:
         return self.encode(self.words.of_right(tokens))
 
-    def weigh(self, s: Grid) -> Tensor:
-        return self.score(self.aggregate(s))
+    def match(self, u: Seq, v: Seq) -> Tensor:
+        return self.score(strongest(self.interact, self.aggregate, u, v))

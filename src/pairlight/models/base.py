@@ -9,10 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from pairlight.data.pairs import Pairs
-from pairlight.parts import Grid, Seq, Tokens
+from pairlight.parts import Seq, Tokens
 from pairlight.parts.embed import Words
-from pairlight.parts.flat import Flat, meeting
-from pairlight.parts.interact import Interaction
 from pairlight.text.tokenizer import Encoded
 
 
@@ -81,26 +79,6 @@ class Apart(PairModel, Generic[Reading]):
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
         return self.match(self.left(left), self.right(right))
-
-    def against(self, u: Reading, v: Flat) -> Tensor:
-        """The scores of one left reading with all these right ones."""
-        every: Any = v.side_by_side(torch.arange(len(v.start), device=v.start.device))
-        return self.match(u, every)
-
-
-class Meeting(Apart[Seq]):
-    """A model whose readings meet position by position, and which from then on sees nothing but that grid."""
-
-    interact: Interaction
-
-    def weigh(self, s: Grid) -> Tensor:
-        raise TypeError(f"{type(self).__name__} has no weigh: a model says what score a grid has.")
-
-    def match(self, u: Seq, v: Seq) -> Tensor:
-        return self.weigh(self.interact(u, v))
-
-    def against(self, u: Seq, v: Flat) -> Tensor:
-        return self.weigh(meeting(self.interact, u, v))
 
 
 def defaults(model: type[PairModel]) -> dict[str, Any]:

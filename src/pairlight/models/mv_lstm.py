@@ -4,8 +4,8 @@ from typing import Unpack
 
 from torch import Tensor
 
-from pairlight.models.base import Meeting
-from pairlight.parts import Grid, Seq, Tokens
+from pairlight.models.base import Apart
+from pairlight.parts import Seq, Tokens
 from pairlight.parts.aggregate import KMax
 from pairlight.parts.embed import Words, WordSettings
 from pairlight.parts.encode import BiLSTM
@@ -14,7 +14,7 @@ from pairlight.parts.score import MLP
 from pairlight.parts.strongest import strongest
 
 
-class MVLSTM(Meeting):
+class MVLSTM(Apart[Seq]):
     """Match two sentences at every pair of positions.
 
     p_t  = [forward LSTM(x)_t ; backward LSTM(x)_t]
@@ -61,6 +61,3 @@ class MVLSTM(Meeting):
 
     def match(self, u: Seq, v: Seq) -> Tensor:
         return self.score(strongest(self.interact, self.aggregate, u, v))
-
-    def weigh(self, s: Grid) -> Tensor:
-        return self.score(self.aggregate(s))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pairlight.data.pairs import Pairs
-from pairlight.models.base import Meeting
+from pairlight.models.base import Apart
 from pairlight.models.scoring import tokens
 from pairlight.parts import Grid, Seq, Tokens, facing, grid_of
 from pairlight.parts.autoencoder import TreeAutoencoder
@@ -19,7 +19,7 @@ TEXTS = 64  # in one step of the autoencoder's training
 SAMPLE = 2048  # pairs that the grid's mean and spread are taken from
 
 
-class URAE(Meeting):
+class URAE(Apart[Seq]):
     """An autoencoder gives each node of a text's tree a vector; the distances of all nodes are the match.
 
     p    = tanh(W [a ; b] + c) for the two children a, b of a node; a leaf is its word's vector
@@ -82,7 +82,7 @@ class URAE(Meeting):
             seen = []
             for rows in torch.randperm(len(pairs))[:SAMPLE].split(128):
                 left, right = (tokens(texts, side[rows.numpy()], device) for side in (pairs.left, pairs.right))
-                seen.append(self.pooled(self.interact(self.left(left), self.right(right))))
+                seen.append(self.pooled(self.left(left), self.right(right)))
             self.spread, self.mean = torch.std_mean(torch.cat(seen))
 
     def left(self, tokens: Tokens) -> Seq:
@@ -91,12 +91,12 @@ class URAE(Meeting):
     def right(self, tokens: Tokens) -> Seq:
         return self.encode(self.words.of_right(tokens), tokens.joins)
 
-    def weigh(self, s: Grid) -> Tensor:
-        q = (self.pooled(s) - self.mean) / (3 * self.spread)
+    def match(self, u: Seq, v: Seq) -> Tensor:
+        q = (self.pooled(u, v) - self.mean) / (3 * self.spread)
         return self.score(q.clamp(-1, 1) * 0.4 + 0.5)[:, 0]
 
-    def pooled(self, s: Grid) -> Tensor:
-        return self.aggregate(s).x.flatten(1)
+    def pooled(self, u: Seq, v: Seq) -> Tensor:
+        return self.aggregate(self.interact(u, v)).x.flatten(1)
 
 
 class Nearness(Interaction):

@@ -7,8 +7,7 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from pairlight.parts import Grid, Seq
-from pairlight.parts.interact import Interaction
+from pairlight.parts import Seq
 
 
 @dataclass(frozen=True)
@@ -60,13 +59,10 @@ class Flat:
         x = self.x.index_select(0, at.flatten()).view(*at.shape, -1).masked_fill_(~mask[..., None], 0)  # [B, L, D]
         return Seq(x, mask, self.ids[at])
 
-
-def meeting(interact: Interaction, u: Seq, v: Flat) -> Grid:
-    """One left text meets all words of the right ones in one go; only then is there a grid for each of them."""
-    if v.ids is None:
-        raise TypeError("Texts that are one vector each have no positions to meet.")
-    every = Seq(v.x[None], torch.ones_like(v.ids, dtype=torch.bool)[None], v.ids[None])
-    s = interact(u, every).x[0]  # [C, L, rows]
-    at, mask = v.rows(torch.arange(len(v.start), device=s.device))  # [B, R]
-    x = s.gather(2, at.flatten().expand(*s.shape[:2], -1)).view(*s.shape[:2], *at.shape)  # [C, L, B, R]
-    return Grid(x.permute(2, 0, 1, 3), mask[:, None].expand(-1, s.shape[1], -1))
+    def all(self) -> Seq | Tensor:
+        """All texts as a batch: where they stand in order and are of one length, without moving them."""
+        length = int(self.lengths[0])
+        if self.ids is None or bool((self.lengths != length).any()):
+            return self.side_by_side(torch.arange(len(self.start), device=self.start.device))
+        ids = self.ids.view(-1, length)
+        return Seq(self.x.view(*ids.shape, -1), torch.ones_like(ids, dtype=torch.bool), ids)
