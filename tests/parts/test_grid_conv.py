@@ -32,3 +32,21 @@ def test_it_equals_plain_loops_and_is_silent_outside(window, poison):
                         if 0 <= i + a - up < n and 0 <= j + c - left < m:
                             total += W[:, :, a, c] @ x[b, :, i + a - up, j + c - left].numpy()
                 np.testing.assert_allclose(z[b, :, i, j], total, rtol=1e-12)
+
+
+def test_some_cells_alone_are_those_of_the_whole_with_the_same_gradient():
+    torch.manual_seed(0)
+    conv = GridConv(2, 3, 2, 3).double()
+    x = torch.randn(2, 2, 5, 8, dtype=torch.float64, requires_grad=True)
+    mask = torch.ones(2, 5, 8, dtype=torch.bool)
+    mask[1, 3:] = False
+    s, i, j = Grid(x, mask), torch.tensor([[0, 4], [2, 1]]), torch.tensor([[7, 3], [0, 0]])
+    whole, some = conv(s).x[torch.arange(2)[:, None], :, i, j], conv.at(s, i, j)
+    torch.testing.assert_close(some, whole)
+    weights = [x, *conv.parameters()]
+    for one, two in zip(
+        torch.autograd.grad(some.square().sum(), weights),
+        torch.autograd.grad(whole.square().sum(), weights),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, two)

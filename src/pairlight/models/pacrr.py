@@ -1,7 +1,7 @@
 """PACRR: for each question word its strongest matches, alone and among its neighbours, read by a tiny LSTM."""
 
 from dataclasses import replace
-from typing import Unpack
+from typing import Unpack, cast
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens, facing
+from pairlight.parts import Grid, Tokens, facing
 from pairlight.parts.embed import Words, WordSettings
 from pairlight.parts.encode import LSTM, last_state
 from pairlight.parts.grid_conv import GridConv
@@ -73,11 +73,25 @@ class PACRR(PairModel):
         s = self.interact(u, v)
         s = replace(s, x=s.x * (a[:, :, None] * b[:, None, :])[:, None])
         u, _ = facing(u, v)
-        # relu of the largest map is the largest of relu, on one map in place of many.
-        grams = [near(s).x.max(1, keepdim=True).values.relu() for near in self.near]
-        c = torch.cat([s.x, *grams], 1)  # [B, grams, L, R]
-        top = c.masked_fill(~s.mask[:, None], -torch.inf).topk(min(self.k, c.shape[-1]), -1).values
-        top = F.pad(top.masked_fill(top.isneginf(), 0), (0, self.k - top.shape[-1]))  # [B, grams, L, K]
+        top = torch.stack(
+            [self.strongest(s), *(self.strongest(s, cast(GridConv, near)) for near in self.near)], 1
+        )  # [B, grams, L, K]
+        top = F.pad(top, (0, self.k - top.shape[-1]))
         rare = self.idf[u.ids.clamp(max=len(self.idf) - 1)].masked_fill(~u.mask, -torch.inf).softmax(1)  # [B, L]
         p = torch.cat([rare[..., None], top.transpose(1, 2).flatten(2)], -1)  # [B, L, 1 + grams·K]
         return last_state(self.score(u.with_x(p)))[:, 0]
+
+    def strongest(self, s: Grid, near: GridConv | None = None) -> Tensor:
+        """The k largest cells of each row, or of what the largest map makes of them: [B, L, K]."""
+        # Only these get a gradient: they are found without one and computed once more.
+        with torch.no_grad():
+            c = s.x[:, 0] if near is None else near.filters(near.padded(s)).amax(1)  # [B, L, R]
+            found = torch.where(s.mask, c, -torch.inf).topk(min(self.k, c.shape[-1]), -1)
+        B, L, K = found.indices.shape
+        if near is None:
+            top = s.x[:, 0].gather(2, found.indices)
+        else:
+            row = torch.arange(L, device=c.device)[:, None].expand(B, L, K)
+            # relu of the largest map is the largest of relu, on one map in place of many.
+            top = near.at(s, row.flatten(1), found.indices.flatten(1)).max(-1).values.relu().view(B, L, K)
+        return top.masked_fill(found.values.isneginf(), 0)
