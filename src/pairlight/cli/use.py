@@ -1,4 +1,4 @@
-"""`pairlight evaluate`, `score`, `rank`: a saved model at work."""
+"""`pairlight evaluate`, `score`, `rank`, `encode`: a saved model at work."""
 
 import csv
 import io
@@ -19,6 +19,8 @@ from pairlight.progress import showing
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+SAMPLE, QUERIES = 1000, 20  # texts, and of these queries, that the rank correlation is taken from
 
 Model = Annotated[Path, typer.Argument(help="Folder of a saved model.")]
 
@@ -151,25 +153,77 @@ def score(
 def rank(
     model: Model,
     query: Annotated[str, typer.Argument(help="The left text.")],
-    documents: Annotated[str, typer.Argument(help="A file with one right text a line, or - for standard input.")],
+    documents: Annotated[
+        str | None, typer.Argument(help="A file with one right text a line, or - for standard input.")
+    ] = None,
+    encoded: Annotated[
+        Path | None, typer.Option("--encoded", help="A file of `pairlight encode` in place of the texts.")
+    ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many to show.")] = 10,
     threads: common.Threads = None,
     as_json: common.Json = False,
 ) -> None:
-    """Rank the lines of a file by how well they match a text."""
-    texts = _documents(documents)
+    """Rank the lines of a file, or texts encoded before, by how well they match a text."""
+    if (documents is None) == (encoded is None):
+        raise InputError("rank needs a file of texts, or --encoded with one of encodings: give one of the two.")
+    texts = None if documents is None else _documents(documents)
+    from pairlight.encodings import Encodings
     from pairlight.matcher import Matcher
 
     common.use_threads(threads)
     matcher = Matcher.load(model)
     with showing(not as_json) as show:
         common.warnings_as_lines(show)
-        found = matcher.rank(query, texts, top_k=top, return_documents=True)
+        ranked = Encodings.load(encoded) if encoded is not None else texts or []
+        found = matcher.rank(query, ranked, top_k=top, return_documents=True)
     if as_json:
         common.print_json(found)
         return
     for place, each in enumerate(found, 1):
         print(f"{place:3}  {each['score']:8.4f}  {each['text']}")
+
+
+def encode(
+    model: Model,
+    texts: Annotated[str, typer.Argument(help="A file with one right text a line, or - for standard input.")],
+    out: Annotated[Path, typer.Option("--out", help="The file to write, for `pairlight rank --encoded`.")],
+    dtype: Annotated[str, typer.Option("--dtype", help="fp32, fp16 or int8: 4, 2 or 1 bytes a number.")] = "fp32",
+    threads: common.Threads = None,
+    as_json: common.Json = False,
+) -> None:
+    """Read texts once, to rank them again and again."""
+    lines = _documents(texts)
+    from pairlight.encodings import agreement, known_dtype
+    from pairlight.matcher import Matcher
+
+    known_dtype(dtype)
+    common.use_threads(threads)
+    matcher = Matcher.load(model)
+    with showing(not as_json) as show:
+        common.warnings_as_lines(show)
+        encodings = matcher.encode(lines, dtype=dtype, progress=lambda done: show.share("Encoding", done))
+        encodings.save(out)
+        sample = lines[:: max(1, len(lines) // SAMPLE)][:SAMPLE]
+        agreed = None
+        if dtype != "fp32" and len(sample) > 1:
+            agreed = agreement(matcher, matcher.encode(sample), sample[:QUERIES], dtype)
+    if as_json:
+        common.print_json(
+            {
+                "texts": len(encodings),
+                "dtype": dtype,
+                "bytes_a_text": encodings.bytes_a_text,
+                "spearman": None if agreed is None else agreed.spearman,
+                "top_10": None if agreed is None else agreed.top,
+            }
+        )
+        return
+    print(f"Encoded {len(encodings):,} texts to {out}: {encodings.bytes_a_text / 1000:.1f} kB a text")
+    if agreed is not None:
+        print(
+            f"Rank correlation with fp32 {agreed.spearman:.4f}, {agreed.top:.0%} of the ten best the same "
+            f"({agreed.texts:,} of the texts, {agreed.queries} of them as queries)"
+        )
 
 
 def _documents(source: str) -> list[str]:
@@ -182,7 +236,7 @@ def _documents(source: str) -> list[str]:
         raise InputError(f"{source}: {error.strerror}. Give a file with one text a line.") from None
     lines = [line for line in lines if line]
     if not lines:
-        raise InputError(f"{source} has no text to rank: give one a line.")
+        raise InputError(f"{source} has no text: give one a line.")
     return lines
 
 

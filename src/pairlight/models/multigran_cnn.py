@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from pairlight.errors import InputError
-from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
+from pairlight.models.base import Apart
+from pairlight.parts import Seq, Tokens
 from pairlight.parts.embed import Words, WordSettings
 from pairlight.parts.grid_cnn import GridCNN
 from pairlight.parts.interact import Bilinear
@@ -18,7 +18,7 @@ from pairlight.parts.score import MLP
 PRESETS = ("paper", "mv-lstm")
 
 
-class MultiGranCNN(PairModel):
+class MultiGranCNN(Apart[Seq]):
     """Compare whatever one text is made of, from word to whole, with whatever the other is made of.
 
     y^l  = tanh(W [z^l-1_t-m+1 ; .. ; z^l-1_t] + b), the phrases of level l;  z^0 = x, the words
@@ -89,6 +89,11 @@ class MultiGranCNN(PairModel):
         self.encode = nn.ModuleList(sides)
         self.score = MLP(self.aggregate.features, mlp)
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        return self.score(self.aggregate(self.interact(self.encode[0](u), self.encode[-1](v))))
+    def left(self, tokens: Tokens) -> Seq:
+        return self.encode[0](self.words.of_left(tokens))
+
+    def right(self, tokens: Tokens) -> Seq:
+        return self.encode[-1](self.words.of_right(tokens))
+
+    def match(self, u: Seq, v: Seq) -> Tensor:
+        return self.score(self.aggregate(self.interact(u, v)))
