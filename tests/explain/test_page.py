@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from explain.browser import found, needs_chromium
@@ -23,7 +24,7 @@ from pairlight.explain.explanation import (
     Weights,
     Word,
 )
-from pairlight.explain.page import Case, page, report
+from pairlight.explain.page import LETTERS, Case, page, report
 
 
 def side(text: str) -> Side:
@@ -66,6 +67,10 @@ def data_of(text: str) -> dict:
     return json.loads(re.search('<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
 
 
+def pieces_of(side: dict) -> list[tuple]:
+    return [(" ", piece, 1) if isinstance(piece, str) else tuple(piece) for piece in side["pieces"]]
+
+
 PLAIN = made("Good rare memory", "good memory stick fails")
 EVIL = "</script><script>window.harmed=1</script> <img src=x onerror=harmed=2> &amp; <!-- ' \" \\ \u2028 {{x}}"
 
@@ -87,7 +92,7 @@ def test_no_text_can_end_the_data_or_begin_a_script():
     assert text.count("<script") == page([PLAIN]).count("<script")
     assert text.count("</script") == page([PLAIN]).count("</script")
     left = data_of(text)["cases"][0]["explanations"][0]["left"]
-    assert "".join(gap + written for gap, written, _ in left["pieces"]) + left["tail"] == EVIL
+    assert "".join(gap + written for gap, written, _ in pieces_of(left)) + left["tail"] == EVIL
     title = report("<b> & </title>", [Case((PLAIN,))])
     assert "<title>&lt;b&gt; &amp; &lt;/title&gt;</title>" in title
 
@@ -98,21 +103,66 @@ def test_half_a_letter_can_still_be_written():
     assert "\\ud83d" in text
 
 
-def test_fifty_words_by_fifty_in_sixteen_channels_stay_under_a_megabyte():
-    words = " ".join(f"word{n}" for n in range(50))
+def fifty() -> Explanation:
+    """A pair of 50 × 50 words in 21 channels with a path both ways, as Bi-Match-SRNN has it and more."""
+    words = " ".join(f"Word{n}" for n in range(50))
     grids = tuple(
         replace(grid, name=f"{grid.name} {n}", values=tuple(tuple(-v / 7.3 for v in row) for row in grid.values))
-        for n, grid in enumerate(made(words, words, channels=16).grids)
+        for n, grid in enumerate(made(words, words, channels=21).grids)
     )
-    assert len(page([replace(made(words, words), grids=grids)]).encode("utf-8")) < 400_000
+    path = tuple((t, 49) for t in range(50)) + tuple((49, t) for t in range(50))
+    cells = tuple(Cell(n % 21, n // 21, n % 21, 0.123456, 1 + n // 21, 0.0123456, 0.0123456) for n in range(210))
+    return replace(made(words, words), grids=grids, cells=cells, paths=(Path("forward", path), Path("backward", path)))
 
 
-def test_values_keep_four_digits_and_those_that_are_not_finite_are_left_empty():
-    values = ((0.123456, float("nan"), -12.0, float("-inf")), (0.0,) * 4, (1.0,) * 4)
-    grid = data_of(page([replace(PLAIN, grids=(replace(PLAIN.grids[0], values=values),))]))["cases"][0]
-    grid = grid["explanations"][0]["grids"][0]
-    assert grid["digits"] == 2
-    assert grid["values"][0] == [12, None, -1200, None]
+def test_fifty_words_by_fifty_in_many_channels_stay_under_a_megabyte():
+    text = page([fifty()])
+    assert len(text.encode("utf-8")) < 400_000
+    assert len(data_of(text)["cases"][0]["explanations"][0]["grids"]) == 21
+
+
+def test_a_report_of_long_texts_keeps_a_grid_of_each_and_stays_under_a_megabyte():
+    cases = [Case((fifty(), fifty()), f"case {n}", ("wrong", "right"), ("number",)) for n in range(50)]
+    text = report("Worst", cases)
+    assert len(text.encode("utf-8")) < 1_000_000
+    shown = [each for case in data_of(text)["cases"] for each in case["explanations"]]
+    assert [len(each["grids"]) for each in shown] == [1] * 100
+    assert all(cell[0] == 0 for each in shown for cell in each["cells"])
+    assert "To keep this page small, 1 of 21 grids are shown" in shown[0]["notes"][-1]
+
+
+def test_the_last_cases_of_an_endless_report_go_without_grids():
+    text = report("Worst", [Case((fifty(),), f"case {n}") for n in range(150)])
+    assert len(text.encode("utf-8")) < 1_000_000
+    kept = [len(case["explanations"][0]["grids"]) for case in data_of(text)["cases"]]
+    assert kept == sorted(kept, reverse=True)
+    assert 0 < sum(kept) < 150
+
+
+def unpacked(grid: dict) -> list[float | None]:
+    numbers = [LETTERS.index(a) * 90 + LETTERS.index(b) for a, b in zip(*[iter(grid["packed"])] * 2, strict=True)]
+    value = [(grid["base"] + number) * grid["times"] / 10 ** grid["digits"] for number in numbers]
+    return [None if number == 8099 else each for number, each in zip(numbers, value, strict=True)]
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-6, 0.123, 1.0, 77.7, 1e20])
+def test_values_come_back_as_they_were_but_for_the_eight_thousandth_part_of_their_range(unit):
+    rng = np.random.default_rng(0)
+    values = unit * rng.uniform(-0.3, 1, (3, 4))
+    values[0, :2] = 0, unit
+    grid = replace(PLAIN.grids[0], values=tuple(map(tuple, values.tolist())))
+    back = unpacked(data_of(page([replace(PLAIN, grids=(grid,))]))["cases"][0]["explanations"][0]["grids"][0])
+    assert back[0] == 0
+    np.testing.assert_allclose(back, values.ravel(), atol=1.3 * unit * 2.5 / 8000)
+
+
+def test_values_that_are_not_finite_are_left_empty_and_equal_ones_stay_equal():
+    values = ((0.5, float("nan"), -12.0, float("-inf")), (0.0,) * 4, (1.0,) * 4)
+    first = data_of(page([replace(PLAIN, grids=(replace(PLAIN.grids[0], values=values),))]))["cases"][0]
+    assert unpacked(first["explanations"][0]["grids"][0]) == [0.5, None, -12, None, 0, 0, 0, 0, 1, 1, 1, 1]
+    same = replace(PLAIN.grids[0], values=((0.7,) * 4,) * 3)
+    first = data_of(page([replace(PLAIN, grids=(same,))]))["cases"][0]
+    np.testing.assert_allclose(unpacked(first["explanations"][0]["grids"][0]), 0.7)
 
 
 def test_words_that_share_letters_of_the_text_are_shown_as_the_model_reads_them():
@@ -120,7 +170,7 @@ def test_words_that_share_letters_of_the_text_are_shown_as_the_model_reads_them(
     words = (Word("take", 0, 4), Word("1", 5, 6), Word("⁄", 5, 6), Word("2", 5, 6), Word("now", 7, 10))
     half = Side(text, words)
     pieces = data_of(page([replace(PLAIN, left=half, grids=(), cells=(), paths=())]))["cases"][0]["explanations"][0]
-    assert [tuple(piece[:2]) for piece in pieces["left"]["pieces"]] == [
+    assert [piece[:2] for piece in pieces_of(pieces["left"])] == [
         ("", "take"),
         (" ", "1"),
         ("", "⁄"),

@@ -7,14 +7,19 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 from pairlight.errors import InputError
-from pairlight.explain.explanation import Contributions, Explanation, Grid, Side, Span, Weights
+from pairlight.explain.explanation import Contributions, Explanation, Grid, Side, Span, Weights, Word
 from pairlight.explain.fonts import visible
 
-DIGITS = 4  # of the largest value of a grid: more than a shade or a label can tell apart, and a small file
+MOST = 1_000_000  # bytes of a page
+CELLS = 24  # strongest cells of a pair, where a page must be made smaller
+# Numbers from 0 to 8,099 as two letters each, none of which JSON or HTML must escape.
+LETTERS = "".join(chr(code) for code in range(35, 127) if chr(code) not in "\\<")
+STEPS = len(LETTERS) ** 2 - 1  # the last number stands for what is not finite
 Json = dict[str, Any]
+Show = Literal["all", "first", "none"]  # which grids of a pair
 
 LEAVE_ONE_OUT = "Without the word, the score would be lower by this much."
 GRADIENTS = "The word's part of the score's distance from its baseline, where {zeroed} are zero."
@@ -41,30 +46,68 @@ def page(explanations: Sequence[Explanation]) -> str:
 
 
 def report(title: str, cases: Sequence[Case]) -> str:
-    """The page of several cases, with a list to choose from and filters by kind."""
-    written = json.dumps({"title": title, "cases": [_case(case) for case in cases]}, **_COMPACT)
-    # Within JSON every "<" stands in a string, where it may end the script; a lone surrogate is no UTF-8.
-    written = re.sub("[<\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", written)
+    """The page of several cases, with a list to choose from and filters by kind.
+
+    It has up to MOST bytes: where all grids are too many, each pair keeps the one to look at first, and where those are
+    too many still, the last cases go without.
+    """
     template = files("pairlight.explain").joinpath("page.html").read_text(encoding="utf-8")
     before, between, after = re.split("<!-- title -->|<!-- data -->", template)
-    return before + html.escape(title) + between + written + after
+    before, after = before + html.escape(title) + between, after
+    written = json.dumps(title, **_COMPACT)
+    room = MOST - sum(len(part.encode("utf-8", "surrogatepass")) for part in (before, after, written)) - 100
+    shown = _fitting(cases, room)
+    return before + _safe(f'{{"title":{written},"cases":[{",".join(shown)}]}}') + after
+
+
+def _fitting(cases: Sequence[Case], room: int) -> list[str]:
+    """The cases as JSON, with as many grids as there is room for."""
+
+    def written(case: Case, show: Show) -> str:
+        return _safe(json.dumps(_case(case, show), **_COMPACT))
+
+    found = [written(case, "all") for case in cases]
+    if _length(found) > room:
+        found = [written(case, "first") for case in cases]
+    for place in reversed(range(len(cases))):
+        if _length(found) <= room:
+            break
+        found[place] = written(cases[place], "none")
+    return found
+
+
+def _length(parts: Sequence[str]) -> int:
+    return sum(len(part.encode("utf-8")) + 1 for part in parts)
+
+
+def _safe(written: str) -> str:
+    """Within JSON every "<" stands in a string, where it may end the script; a lone surrogate is no UTF-8."""
+    return re.sub("[<\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
 _COMPACT: Json = {"ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
 
 
-def _case(case: Case) -> Json:
+def _case(case: Case, show: Show) -> Json:
     return {
         "about": case.about,
         "roles": case.roles,
         "kinds": case.kinds,
-        "explanations": [_explanation(each) for each in case.explanations],
+        "explanations": [_explanation(each, show) for each in case.explanations],
     }
 
 
-def _explanation(found: Explanation) -> Json:
+def _explanation(found: Explanation, show: Show) -> Json:
+    kept = [place for place in range(len(found.grids)) if show == "all" or (show == "first" and place == found.shown)]
+    cells = [cell for cell in found.cells if cell.grid in kept]
+    notes = found.notes
+    if len(kept) < len(found.grids):
+        cells = cells[:CELLS]
+        notes += (
+            f"To keep this page small, {len(kept)} of {len(found.grids)} grids are shown: explain the pair alone.",
+        )
     axes: dict[tuple[Span, ...], int] = {}  # most grids of a pair share their rows and columns: each is written once
-    grids = [_grid(grid, axes) for grid in found.grids]
+    grids = [_grid(found.grids[place], axes) for place in kept]
     return {
         "model": found.model,
         "score": _number(found.score),
@@ -72,13 +115,16 @@ def _explanation(found: Explanation) -> Json:
         "left": _side(found.left),
         "right": _side(found.right),
         "shades": [_contributions(each) for each in found.contributions] + [_weights(each) for each in found.weights],
-        "axes": [[(visible(span.label), span.first, span.end) for span in axis] for axis in axes],
+        "axes": [_axis(axis, found) for axis in axes],
         "grids": grids,
         "cells": [
-            (cell.grid, cell.i, cell.j, _number(cell.value), cell.order, _number(cell.adds), _number(cell.share))
-            for cell in found.cells
+            (kept.index(cell.grid), cell.i, cell.j, *map(_number, (cell.value, cell.order, cell.adds, cell.share)))
+            for cell in cells
         ],
-        "paths": [{"name": path.name, "cells": path.cells} for path in found.paths],
+        "paths": [
+            {"name": path.name, "packed": packed(place for cell in path.cells for place in cell)}
+            for path in (found.paths if kept else ())
+        ],
         "tables": [
             {
                 "name": table.name,
@@ -100,19 +146,22 @@ def _explanation(found: Explanation) -> Json:
             (near.left, near.right, _number(near.label), _number(near.score), _number(near.likeness))
             for near in found.nearest
         ],
-        "notes": found.notes,
+        "notes": notes,
     }
 
 
 def _side(side: Side) -> Json:
     """The text cut up here, because a browser counts an emoji as two letters where Python counts one."""
-    pieces, at = [], 0
+    pieces: list[Any] = []
+    at = 0
     for place, word in enumerate(side.words):
         neighbours = side.words[max(place - 1, 0) : place] + side.words[place + 1 : place + 2]
         # Words that share letters of the text, as 1 and 2 share ½, are shown as the model reads them.
         shared = any(word.start < other.end and other.start < word.end for other in neighbours)
         written = word.text if shared else side.text[word.start : word.end]
-        pieces.append((side.text[at : word.start], written, int(word.known)))
+        gap = side.text[at : word.start]
+        # Most words are known and stand behind one space: those are written without saying so.
+        pieces.append(written if gap == " " and word.known else (gap, written, int(word.known)))
         at = max(at, word.end)
     return {"pieces": pieces, "tail": side.text[at:], "cut": side.cut}
 
@@ -136,18 +185,51 @@ def _weights(found: Weights) -> Json:
     return {"name": found.name, "about": GIVEN, "adds": False, **sides}
 
 
+def _axis(axis: tuple[Span, ...], found: Explanation) -> str | list[tuple[str, int, int]]:
+    """The name of the side where each row is one of its words in their order, which the page knows; else all spans."""
+    for name, side in (("left", found.left), ("right", found.right)):
+        words = [(span.label, span.first, span.end) for span in axis]
+        if words == [(_lower(side, word), place, place + 1) for place, word in enumerate(side.words)]:
+            return name
+    return [(visible(span.label), span.first, span.end) for span in axis]
+
+
+def _lower(side: Side, word: Word) -> str | None:
+    """A word as the page makes it a label of: only of plain letters is it sure that browsers write them small alike."""
+    written = side.text[word.start : word.end]
+    return written.lower() if written.isascii() else None
+
+
 def _grid(grid: Grid, axes: dict[tuple[Span, ...], int]) -> Json:
-    """Values as whole numbers, to be divided by 10 ** digits; what is not finite is left empty."""
-    largest = max((abs(value) for row in grid.values for value in row if math.isfinite(value)), default=0.0)
-    digits = DIGITS - 1 - math.floor(math.log10(largest)) if largest else 0
+    """Values as (base + number) · times / 10 ** digits: round steps, so that 0 stays 0; what is not finite is empty."""
+    finite = [value for row in grid.values for value in row if math.isfinite(value)]
+    low, high = min(finite, default=0.0), max(finite, default=0.0)
+    digits, times = _step(low, high)
+    step = times * 10.0**-digits
+    base = round(low / step)
+    numbers = (round(v / step) - base if math.isfinite(v) else STEPS for row in grid.values for v in row)
     return {
         "name": grid.name,
         "kind": grid.kind,
         "rows": axes.setdefault(grid.rows, len(axes)),
         "columns": axes.setdefault(grid.columns, len(axes)),
+        "base": base,
+        "times": times,
         "digits": digits,
-        "values": [[round(v * 10.0**digits) if math.isfinite(v) else None for v in row] for row in grid.values],
+        "packed": packed(numbers),
     }
+
+
+def _step(low: float, high: float) -> tuple[int, int]:
+    """The digits and the 1, 2 or 5 of the smallest round step that leads from low to high in less than STEPS."""
+    wide = max(high - low, 1e-4 * max(abs(low), abs(high)), 1e-300) / (STEPS - 2)
+    digits = -math.floor(math.log10(wide))
+    return next((digits, times) for times in (1, 2, 5, 10) if times * 10.0**-digits >= wide)
+
+
+def packed(numbers: Iterable[int]) -> str:
+    """Whole numbers from 0 to STEPS as two letters each."""
+    return "".join(LETTERS[number // len(LETTERS)] + LETTERS[number % len(LETTERS)] for number in numbers)
 
 
 def _number(value: float | None) -> float | None:
