@@ -13,11 +13,12 @@ from benchmarks import growth, machine, versus
 from benchmarks.every_model import every_model
 from benchmarks.loops import loops
 from benchmarks.report import goals, report
+from benchmarks.stored import stored
 from pairlight.errors import InputError
 from pairlight.files import write_text
 from pairlight.models import MODELS, model_named
 
-PARTS = ("models", "double-loop", "packed", "cross-encoders", "loops", "growth", "start")
+PARTS = ("models", "double-loop", "packed", "cross-encoders", "loops", "stored", "growth", "start")
 
 
 def main() -> None:
@@ -60,6 +61,8 @@ def run(quick: bool, models: list[str], parts: list[str], out: Path | None) -> N
         results["cross_encoders"] = versus.against_cross_encoders(rounds, say)
     if "loops" in parts:
         results["loops"] = loops(rounds, say)
+    if "stored" in parts:
+        results["stored"] = stored(rounds, say)
     if "growth" in parts:
         results["growth"] = {
             "by_length": growth.by_length((5, 20, 80) if quick else (5, 10, 20, 50, 100, 200, 400), rounds, say),
