@@ -85,7 +85,8 @@ class PACRR(PairModel):
         """The k largest cells of each row, or of what the largest map makes of them: [B, L, K]."""
         # Only these get a gradient: they are found without one and computed once more.
         with torch.no_grad():
-            c = s.x[:, 0] if near is None else near.filters(near.padded(s)).amax(1)  # [B, L, R]
+            # A few pairs at a time: the maps of all of them would not fit in the cache.
+            c = s.x[:, 0] if near is None else torch.cat([near.filters(x).amax(1) for x in near.padded(s).split(8)])
             found = torch.where(s.mask, c, -torch.inf).topk(min(self.k, c.shape[-1]), -1)
         B, L, K = found.indices.shape
         if near is None:
