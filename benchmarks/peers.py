@@ -1,5 +1,7 @@
 """What a user might write instead: two plain loops, a packed LSTM, gradients of whole tables and whole grids."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -23,8 +25,13 @@ class PlainEmbed(Embed):
         return F.embedding(ids, self.table.weight, PADDING)
 
 
-class PlainMVLSTM(MVLSTM):
-    """MV-LSTM as its equations read: the whole grid has a gradient."""
+class PlainMVLSTM(PairModel):
+    """MV-LSTM as its equations read: every pair by itself, and the whole grid has a gradient."""
+
+    def __init__(self, vocab: int, **settings: Any) -> None:
+        super().__init__()
+        for name, stage in MVLSTM(vocab, **settings).named_children():
+            setattr(self, name, stage)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
         u, v = self.words(left, right)

@@ -9,11 +9,11 @@ from benchmarks.clock import interleaved, seconds
 from benchmarks.every_model import WORKLOADS
 from benchmarks.peers import naive_match_srnn, packed_mv_lstm
 from benchmarks.subject import Subject
+from benchmarks.workloads import ragged, varied
 from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 
 _BATCH = 64  # better texts in a step, each with a worse one
-_STEPS = 4
 INTERACTIONS = ("cosine", "bilinear", "tensor")
 
 Say = Callable[[str], None]
@@ -33,19 +33,23 @@ def double_loop(workloads: tuple[str, ...], rounds: int, say: Say) -> Rows:
 
 
 def packed(rounds: int, say: Say) -> Rows:
-    """MV-LSTM and its form on a packed nn.LSTM, same weights, each interaction."""
+    """MV-LSTM and its form on a packed nn.LSTM, same weights, each interaction, 100,000 words known.
+
+    One step of 128 better texts, each with a worse one: neither side can sort texts by length between steps.
+    """
+    lists = 2 * _BATCH
     rows = []
-    for workload, pairs_of in WORKLOADS.items():
+    for workload, pairs_of in (("5-50 words", lambda: varied(5, 50, lists)), ("ragged", lambda: ragged(lists))):
         try:
-            pairs = pairs_of(_BATCH * _STEPS)
+            pairs = pairs_of()
         except InputError as error:
             rows.append({"workload": workload, "skipped": str(error)})
             continue
         for interaction in INTERACTIONS:
             say(f"MV-LSTM ({interaction}) and packed nn.LSTM, {workload}")
-            ours = Subject("mv-lstm", pairs, _BATCH, interaction=interaction)
+            ours = Subject("mv-lstm", pairs, lists, interaction=interaction).knowing(100_000)
             sides = {"pairlight": ours, "packed nn.LSTM": ours.with_model(packed_mv_lstm(ours.model))}
-            rows += [{"interaction": interaction, **row} for row in _compared(workload, sides, rounds)]
+            rows += [{"interaction": interaction, **row} for row in _compared(workload, sides, 3 * rounds)]
     return rows
 
 

@@ -71,7 +71,9 @@ def fit(
     device = next(model.parameters()).device
     examples = Lists(pairs, options.wrong) if options.loss in LIST_LOSSES else Labelled(pairs)
     optimizer = _optimizer(model, options)
-    history, best = History(), _copied(model)
+    # Without a judge the last epoch is the best one, and the weights need not be kept aside.
+    kept = type(model).state_dict if judge is None else _copied
+    history, best = History(), kept(model)
     record = {"options": options.as_dict(), "settings": model.settings, "facts": facts or {}}
     if resume and folder is not None:
         best = _resumed(folder / CHECKPOINT, model, optimizer, history, record)
@@ -83,7 +85,7 @@ def fit(
             trained = time.perf_counter() - started
             metric = None if judge is None else judge()
             if metric is None or history.best is None or metric > history.best:
-                history.best_epoch, history.best, best = number, metric, _copied(model)
+                history.best_epoch, history.best, best = number, metric, kept(model)
             line = {"epoch": number, "loss": loss, "metric": metric, "seconds": round(trained, 3)}
             history.epochs.append(line)
             if folder is not None:
