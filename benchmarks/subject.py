@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from benchmarks.clock import peak_megabytes, seconds
-from pairlight.data.batches import shuffled
 from pairlight.data.pairs import Pairs
 from pairlight.models import model_named
 from pairlight.models.base import PairModel
-from pairlight.models.scoring import score_pairs, tokens
+from pairlight.models.scoring import score_pairs
+from pairlight.parts import Tokens
 from pairlight.progress import Show
-from pairlight.training.examples import Lists
 from pairlight.training.fit import Moment, fit
 from pairlight.training.options import Options
 from pairlight.training.start import start
@@ -46,6 +46,10 @@ class Subject:
         other = object.__new__(Subject)
         other.__dict__ = {**self.__dict__, "model": model}
         return other
+
+    def knowing(self, words: int) -> "Subject":
+        """The same with a table of so many words, most of which never come."""
+        return self.with_model(type(self.model)(words, **self.model.settings))
 
     def only(self, lists: int) -> "Subject":
         """The same model on the first lists alone."""
@@ -82,7 +86,7 @@ class Subject:
         return peak_megabytes(self.score)
 
     def outside(self) -> dict[str, float]:
-        """Shares of training that are not the model's own arithmetic: building batches, and the optimiser."""
+        """Shares of training that are not the model's own arithmetic: the loop with its batches, and the optimiser."""
         spent = [0.0]
         hooks = [
             register_optimizer_step_pre_hook(lambda *_: spent.__setitem__(0, spent[0] - time.process_time())),
@@ -91,12 +95,18 @@ class Subject:
         whole = seconds(lambda: fit(self.model, self.encoded, self.pairs, self.options))
         for hook in hooks:
             hook.remove()
-        return {"batches": self.options.epochs * seconds(self._batches) / whole, "optimizer": spent[0] / whole}
+        loop = seconds(lambda: fit(Idle(), self.encoded, self.pairs, self.options))
+        return {"batches": loop / whole, "optimizer": spent[0] / whole}
 
-    def _batches(self) -> None:
-        rng = np.random.default_rng(0)
-        epoch = Lists(self.pairs, self.options.wrong).epoch(rng)
-        width = self.encoded.lengths[epoch.left] * self.encoded.lengths[epoch.right].max(1)
-        for some in shuffled(width, self.options.batch, rng):
-            tokens(self.encoded, epoch.left[some], torch.device("cpu"))
-            tokens(self.encoded, epoch.right[some].T.reshape(-1), torch.device("cpu"))
+
+class Idle(PairModel):
+    """A model without arithmetic: training it takes what the loop itself takes."""
+
+    settings: dict[str, Any] = {}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.score = nn.Parameter(torch.zeros(1))
+
+    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+        return self.score.expand(len(right.ids))

@@ -23,7 +23,8 @@ class Rows:
 def gather(encoded: Encoded, texts: Sequence[int] | NDArray[np.integer]) -> Rows:
     """The texts with these numbers, in this order."""
     at = np.asarray(texts, np.int64)
-    start, lengths = encoded.start[at], encoded.lengths[at]
+    start = encoded.start[at]
+    lengths = encoded.start[at + 1] - start  # of these alone: all of them would be counted anew for every batch
     place = np.arange(lengths.max(initial=1))
     mask = place < lengths[:, None]
     there = (start[:, None] + place)[mask]
