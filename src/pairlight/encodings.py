@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FORMAT = "pairlight-encodings-1"
 DTYPES: dict[str, type[np.generic]] = {"fp32": np.float32, "fp16": np.float16, "int8": np.int8}
 STRETCH = 4096  # texts that are read at a time
-BLOCK = 2**13  # rows that are matched at a time: few enough to stay near the processor
+BLOCK = 2**14  # rows that are matched at a time: fewer cost more calls, more fall out of the cache
 TOP = 10
 
 Array = NDArray[Any]
