@@ -53,4 +53,7 @@ def draw_curves(path: Path, curves: Curves, metric: str) -> None:
             ax.set_xlabel("epoch")
             ax.locator_params(axis="x", integer=True)
             ax.set_ylabel("loss (dashed)", color="#b35806")
-            other.set_ylabel(f"dev {metric} (line)", color="#2166ac")
+            also = ", test (dotted)" if any("test" in epoch for epochs in seeds for epoch in epochs) else ""
+            other.set_ylabel(f"dev {metric} (line){also}", color="#2166ac", fontsize=8 if also else 9)
+            for side in (ax, other):
+                side.ticklabel_format(axis="y", useOffset=False)

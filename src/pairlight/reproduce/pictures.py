@@ -22,6 +22,7 @@ def draw_bars(path: Path, rows: Sequence[tuple[str, float | None, float | None]]
                     ax.text(value, number + shift, f" {value:.3f}", va="center", fontsize=7)
         ax.set_yticks(range(len(rows)), [label for label, _, _ in rows])
         ax.invert_yaxis()
+        ax.margins(x=0.1)  # room for the figures
         ax.set_xlabel(f"{metric}: grey the paper's, blue ours")
 
 
