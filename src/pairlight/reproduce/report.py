@@ -10,6 +10,12 @@ from pairlight.files import write_text
 from pairlight.reproduce.page import Block, Heading, Picture, Table, write_page
 from pairlight.reproduce.pictures import draw_bars
 
+READ = (
+    "The two p are of the paired difference from the paper's best baseline in the first metric, list by list or pair "
+    "by pair (means over seeds), by Student's t-test and by bootstrap; the sign says which is better. Core s are the "
+    "seconds of one core that one seed takes, word vectors and scoring included."
+)
+
 # Of all training options, those that tell rows apart.
 _TOLD = ("loss", "optimizer", "lr", "epsilon", "vectors", "freeze", "epochs", "patience")
 
@@ -17,7 +23,8 @@ _TOLD = ("loss", "optimizer", "lr", "epsilon", "vectors", "freeze", "epochs", "p
 def write_report(out: Path, name: str, title: str, tables: list[dict[str, Any]], scale: str, command: str) -> str:
     """Write `name`-`scale`.md, .html, .json and pictures to `out`; give the Markdown."""
     blocks: list[Block] = [
-        f"{title}. Scale {scale}; mean ± spread over seeds, the best epoch of each chosen on dev. Made by `{command}`."
+        f"{title}. Scale {scale}; mean ± spread over seeds, the best epoch of each chosen on dev. Made by `{command}`.",
+        READ,
     ]
     if scale == "small":
         blocks.append("Small scale shows the shape of the table, on few pairs and epochs: its figures are not results.")
@@ -52,14 +59,13 @@ def table_of(table: dict[str, Any]) -> Table:
 
 
 def caption_of(table: dict[str, Any]) -> str:
-    """What stands in for what, how the p are to be read, and how long it took."""
-    sizes = ", ".join(f"{facts['lists']:,} lists ({part})" for part, facts in table["sizes"].items())
+    """What stands in for what, which row the p are against, and how long it took."""
+    unit = "pairs" if table["metrics"][0] == "accuracy" else "lists"
+    sizes = ", ".join(f"{facts[unit]:,} {unit} ({part})" for part, facts in table["sizes"].items())
     minutes = sum(sum(row["seconds"]) for row in table["rows"]) / 60
     return (
-        f"Here on {table['about']} ({sizes}); the paper ran on {table['instead']}. The two p are of the paired "
-        f"difference in {table['metrics'][0]} from {table['baseline']}, the paper's best baseline, list by list (means "
-        "over seeds), by Student's t-test and by bootstrap; the sign says which is better. Core s are the seconds of "
-        f"one core that a seed takes, with word vectors and scoring; all took {minutes:.1f} minutes of one core."
+        f"Here on {table['about']} ({sizes}); the paper ran on {table['instead']}. p against {table['baseline']}. "
+        f"All rows took {minutes:.1f} minutes of one core."
     )
 
 
