@@ -55,8 +55,7 @@ class Subject:
         """The same model on the first lists alone."""
         other, pairs = self.with_model(self.model), self.pairs
         rows = pairs.group < lists
-        columns = (pairs.left, pairs.right, pairs.group, pairs.label)
-        other.pairs = Pairs(pairs.texts, *(column[rows] for column in columns if column is not None))
+        other.pairs = Pairs(pairs.texts, pairs.left[rows], pairs.right[rows], pairs.group[rows], pairs.labels[rows])
         return other
 
     def trained(self) -> float:
