@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOOKED := $(VENV)/.looked
+PEERS := $(VENV)/.peers
 
 .PHONY: demo test test-slow check bench clean
 
@@ -21,13 +22,18 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(READY)
+bench: $(READY) $(PEERS)
 	$(BIN)/python -m benchmarks
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
+
+# What pairlight is measured beside.
+$(PEERS): $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
+	touch $(PEERS)
 
 # What tests of pages and pictures look with, tried once. Where it can't be installed, those tests skip and say so.
 $(LOOKED): | $(READY)
