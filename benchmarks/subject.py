@@ -1,6 +1,7 @@
 """A model put to the test on a workload: trained and scored through pairlight's own loops, as a user would."""
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -59,14 +60,18 @@ class Subject:
         return other
 
     def trained(self) -> float:
-        """Pairs a second of CPU time in the second of two epochs: batch building, both passes and the optimiser."""
+        """Pairs a second of CPU time: batch building, both passes and the optimiser."""
+        return 2 * self.pairs.lists / self.epoch(self.model)
+
+    def epoch(self, model: PairModel, clock: Callable[[], float] = time.process_time) -> float:
+        """What a clock says the second of two epochs takes: what happens once a run is over by then."""
         at: dict[int, float] = {}
 
         def watch(moment: Moment) -> None:
-            at[moment.epoch] = time.process_time()
+            at[moment.epoch] = clock()
 
-        fit(self.model, self.encoded, self.pairs, self.options, watch=watch)
-        return 2 * self.pairs.lists / (at[2] - at[1])
+        fit(model, self.encoded, self.pairs, self.options, watch=watch)
+        return at[2] - at[1]
 
     def scored(self) -> float:
         """Pairs a second of CPU time, texts once tokenised."""
@@ -91,11 +96,11 @@ class Subject:
             register_optimizer_step_pre_hook(lambda *_: spent.__setitem__(0, spent[0] - time.process_time())),
             register_optimizer_step_post_hook(lambda *_: spent.__setitem__(0, spent[0] + time.process_time())),
         ]
-        whole = seconds(lambda: fit(self.model, self.encoded, self.pairs, self.options))
+        optimizer = self.epoch(self.model, lambda: spent[0])
         for hook in hooks:
             hook.remove()
-        loop = seconds(lambda: fit(Idle(), self.encoded, self.pairs, self.options))
-        return {"batches": loop / whole, "optimizer": spent[0] / whole}
+        whole = self.epoch(self.model)
+        return {"batches": self.epoch(Idle()) / whole, "optimizer": optimizer / whole}
 
 
 class Idle(PairModel):
