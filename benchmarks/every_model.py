@@ -10,7 +10,7 @@ from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 
 BATCH = 64  # better texts in a step, each with a worse one: 128 pairs
-_STEPS = 4  # in an epoch, for models that are quick
+_STEPS = 8  # in an epoch, for models that are quick: with fewer, what an epoch takes to begin would count
 
 WORKLOADS: dict[str, Callable[[int], Pairs]] = {
     "30x40": lambda lists: made(30, 40, lists),
