@@ -123,7 +123,7 @@ def _worst(rows: Rows) -> dict[str, tuple[float, float]]:
 
 def _outside(rows: Rows) -> str:
     lines = [[name, f"{batches:.1%}", f"{step:.1%}"] for name, (batches, step) in _worst(rows).items()]
-    return _table(["model", "building batches", "optimiser"], lines)
+    return _table(["model", "loop and batches", "optimiser"], lines)
 
 
 def _versus(rows: Rows) -> str:
@@ -176,7 +176,7 @@ def _before_training(rows: Rows) -> str:
         "pairs",
         "texts counted/s",
         "texts tokenised/s",
-        "drawing an epoch, s",
+        "pairs in batches/s",
         "bytes a pair: numbers",
         "its texts",
     ]
@@ -185,7 +185,7 @@ def _before_training(rows: Rows) -> str:
             f"{r['pairs']:,}",
             _count(r["counted_texts_s"]),
             _count(r["tokenised_texts_s"]),
-            f"{r['seconds']['drawing an epoch']:.2f}",
+            _count(r["built_pairs_s"]),
             _count(r["bytes_a_pair"]["numbers"]),
             _count(r["bytes_a_pair"]["texts"]),
         ]

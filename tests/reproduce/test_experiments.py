@@ -107,7 +107,7 @@ def test_an_experiment_stands_beside_the_paper_and_runs_no_cell_twice(tmp_path: 
 
     text = write_report(tmp_path, "toy", "A toy table", [table], "small", "pairlight reproduce toy")
     assert "| BM25 | 0.579 | 1.000 ± 0.000 | +0.421 |" in text
-    assert "| Bi-LSTM-RNN |  | auto | adagrad | 0.3 | 0.1 | skip-gram | False | 5 | 2 |" in text
+    assert "| Bi-LSTM-RNN |  | auto | adagrad | 0.1 | 0.1 | skip-gram | True | 5 | 2 |" in text
     assert "the paper ran on Yahoo! Answers" in text
     assert "not results" in text
     assert json.loads((tmp_path / "toy-small.json").read_text())["tables"] == json.loads(json.dumps([table]))
@@ -190,7 +190,7 @@ def test_rows_and_data_that_are_not_there_are_named() -> None:
 def test_small_scale_takes_whole_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {"train": overlap(20, 0), "dev": overlap(8, 1), "test": overlap(8, 2)}
     monkeypatch.setattr(data, "load", lambda name: parts)
-    few = SOURCES["wikiqa"].make(16, lambda share: None)
+    few = SOURCES["wikiqa"].make(48, lambda share: None)
     assert [(part.lists, len(part)) for part in few.values()] == [(8, 32), (2, 8), (2, 8)]
 
 

@@ -87,7 +87,7 @@ def _citations(limit: int | None, progress: Progress) -> Parts:
 
 
 def _wikiqa(limit: int | None, progress: Progress) -> Parts:
-    return _fewer(load("wikiqa"), limit and limit // 6)  # its lists are longer and its cells slower than those of other sets
+    return _fewer(load("wikiqa"), limit and limit // 6)  # its lists are long
 
 
 def _wikiqa_random(limit: int | None, progress: Progress) -> Parts:
