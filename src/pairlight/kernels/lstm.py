@@ -28,7 +28,7 @@ class _Call(ctypes.Structure):
         *pointers("x"),
         *numbers("x_text", "x_word"),
         *pointers("lengths", "order", "place"),
-        *numbers("texts", "inputs", "hidden", "reverse", "threads"),
+        *numbers("texts", "longest", "inputs", "hidden", "reverse", "threads"),
         *pointers("weight", "bias", "out"),
         *numbers("out_text", "out_word"),
         *pointers("gates", "d_out", "d_x"),
@@ -126,7 +126,7 @@ class _NativeLstm(torch.autograd.Function):
         order = lengths.argsort(stable=True)
         steps = F.pad(lengths[order], (0, -B % lanes)).view(-1, lanes).amax(1) * (5 * H * lanes)
         place = steps.cumsum(0) - steps
-        out = x.new_zeros(B, L, ways * H)
+        out = x.new_empty(B, L, ways * H)
         gates = [x.new_empty(int(steps.sum())) for _ in reverse] if train else []
         for way, back in enumerate(reverse):
             call = _call(x, lengths, order, place, parameters[2 * way : 2 * way + 2], out, way, back)
@@ -179,6 +179,7 @@ def _call(
         order=order.data_ptr(),
         place=place.data_ptr(),
         texts=x.shape[0],
+        longest=x.shape[1],
         inputs=x.shape[2],
         hidden=H,
         reverse=reverse,

@@ -15,9 +15,9 @@ struct Lstm {
   const int64_t *lengths;  // [B]
   const int64_t *order;    // [B] texts of like length stand together
   const int64_t *place;    // [blocks] where the gates of each block begin
-  int64_t texts, inputs, hidden, reverse, threads;
+  int64_t texts, longest, inputs, hidden, reverse, threads;
   const T *weight, *bias;
-  T *out;  // [B, L, H], the numbers of a word adjacent
+  T *out;  // [B, L, H], the numbers of a word adjacent; 0 behind the end of a text
   int64_t out_text, out_word;
   T *gates;  // what backward needs: i, f, c~, o and c of every word; or null
   const T *d_out;
@@ -107,6 +107,9 @@ class LstmForward {
       block.rows(call.out, call.out_text, call.out_word, step, H, out);
       scatter<T>(h, 1, H, out, block.count, 1);
     }
+    for (int l = 0; l < LANES<T> && index * LANES<T> + l < call.texts; l++)
+      for (int64_t word = block.length[l]; word < call.longest; word++)
+        memset((void *)(call.out + block.text[l] * call.out_text + word * call.out_word), 0, H * sizeof(T));
   }
 };
 

@@ -17,12 +17,14 @@ class LstmBackward {
     pack<T>(call.weight, 1, K, K, 4 * H, nullptr, back);
     LstmBackward self{call, back, sums, blocks, shares, E, H, stride, 0};
     pairlight::parallel(shares, call.threads, share, &self);
-    for (int64_t n = 0; n < shares; n++)
-      for (int o = 0; o < 4 * H; o++) {
-        const T *from = sums + n * (K + 1) * stride + int64_t(o / SLAB) * (K + 1) * SLAB + o % SLAB;
-        for (int k = 0; k < K; k++) call.d_weight[int64_t(o) * K + k] += from[int64_t(k) * SLAB];
-        call.d_bias[o] += from[int64_t(K) * SLAB];
-      }
+    const int64_t share_of = int64_t(K + 1) * stride;
+    for (int64_t n = 1; n < shares; n++)
+      for (int64_t at = 0; at < share_of; at++) sums[at] += sums[n * share_of + at];
+    for (int o = 0; o < 4 * H && shares; o++) {
+      const T *from = sums + int64_t(o / SLAB) * (K + 1) * SLAB + o % SLAB;
+      for (int k = 0; k < K; k++) call.d_weight[int64_t(o) * K + k] += from[int64_t(k) * SLAB];
+      call.d_bias[o] += from[int64_t(K) * SLAB];
+    }
     return self.failed;
   }
 
