@@ -1,52 +1,59 @@
-"""Put what `pairlight reproduce` found into docs/experiments.md: its tables stand between marks, made from the JSON.
+"""Put what `pairlight reproduce` found into the pages: their tables stand between marks, made from the JSON.
 
 python docs/experiments/write.py FOLDER    take results and pictures from FOLDER first
 python docs/experiments/write.py           only write the tables anew
 """
 
 import json
+import os
 import re
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from pairlight.files import write_text
 from pairlight.reproduce.page import markdown
 from pairlight.reproduce.report import caption_of, table_of
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "experiments.md"
-_MARKED = re.compile(r"(?<=<!-- begin (\S+) -->\n).*?(?=<!-- end \1 -->)", re.DOTALL)
+PAGES = (HERE.parent / "experiments.md", HERE / "small.md")
+_MARKED = re.compile(r"(?<=<!-- begin )(\S+)( -->\n).*?(?=<!-- end \1 -->)", re.DOTALL)
 
 
-def filled(text: str) -> str:
-    """The page with the table of every mark as its JSON has it; `begin mv-lstm-qa-full` is mv-lstm-qa-full.json."""
-    return _MARKED.sub(lambda mark: _told(json.loads((HERE / f"{mark[1]}.json").read_text("utf-8"))), text)
+def filled(page: Path, text: str) -> str:
+    """A page's text with the table of every mark as the JSON has it: `begin mv-lstm-qa-full`, mv-lstm-qa-full.json."""
+    return _MARKED.sub(lambda mark: f"{mark[1]}{mark[2]}{_told(page, mark[1])}", text)
 
 
-def _told(found: dict[str, Any]) -> str:
+def _told(page: Path, name: str) -> str:
+    found: dict[str, Any] = json.loads((HERE / f"{name}.json").read_text("utf-8"))
     blocks = [f"`{found['command']}`"]
     for table in found["tables"]:
-        name = f"{found['name']}-{found['scale']}-{table['data']}"
-        blocks += [f"**{table['data']}.** {caption_of(table)}", markdown(table_of(table))]
-        main = table["metrics"][0]
-        pictures = {f"{name}.png": f"{main}, the paper's and ours", f"{name}-curves.png": "learning curves"}
-        blocks.append(
-            " · ".join(f"[{about}](experiments/{file})" for file, about in pictures.items() if (HERE / file).exists())
-        )
+        drawn = f"{name}-{table['data']}"
+        pictures = {f"{drawn}.png": f"{table['metrics'][0]} as bars", f"{drawn}-curves.png": "learning curves"}
+        links = [
+            f"[{about}]({os.path.relpath(HERE / file, page.parent)})"
+            for file, about in pictures.items()
+            if (HERE / file).is_file()
+        ]
+        blocks += [f"**{table['data']}.** {caption_of(table)}", markdown(table_of(table)), " · ".join(links)]
     return "\n" + "\n\n".join(blocks) + "\n\n"
 
 
 def take(folder: Path) -> None:
-    """Copy the results in a folder that `reproduce` wrote, and their pictures."""
+    """Copy the results that `reproduce` wrote to a folder, and their pictures in few colours, a quarter of the size."""
     for file in folder.glob("*.json"):
         shutil.copy(file, HERE)
     for file in folder.glob("*.png"):
-        shutil.copy(file, HERE)
+        with Image.open(file) as picture:
+            picture.convert("RGB").quantize(64).save(HERE / file.name, optimize=True)
 
 
 if __name__ == "__main__":
     for folder in sys.argv[1:]:
         take(Path(folder))
-    write_text(PAGE, filled(PAGE.read_text("utf-8")))
+    for page in PAGES:
+        write_text(page, filled(page, page.read_text("utf-8")))
