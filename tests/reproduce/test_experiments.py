@@ -190,7 +190,7 @@ def test_rows_and_data_that_are_not_there_are_named() -> None:
 def test_small_scale_takes_whole_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {"train": overlap(20, 0), "dev": overlap(8, 1), "test": overlap(8, 2)}
     monkeypatch.setattr(data, "load", lambda name: parts)
-    few = SOURCES["wikiqa"].make(48, lambda share: None)
+    few = SOURCES["wikiqa"].make(24, lambda share: None)
     assert [(part.lists, len(part)) for part in few.values()] == [(8, 32), (2, 8), (2, 8)]
 
 

@@ -24,7 +24,7 @@ from pairlight.tasks.folder import CARD, write_task
 from pairlight.tasks.qa import PROTOCOL as QA
 from pairlight.tasks.qa import qa
 
-SMALL = 6000  # right pairs, or lists, of a data set at small scale
+SMALL = 3000  # right pairs, or lists, of a data set at small scale
 SEED = 0
 
 Make = Callable[[int | None, Progress], Parts]
@@ -87,16 +87,16 @@ def _citations(limit: int | None, progress: Progress) -> Parts:
 
 
 def _wikiqa(limit: int | None, progress: Progress) -> Parts:
-    return _fewer(load("wikiqa"), limit and limit // 6)  # its lists are long
+    return _fewer(load("wikiqa"), limit and limit // 3)  # its lists are long
 
 
 def _wikiqa_random(limit: int | None, progress: Progress) -> Parts:
     whole = _together(list(load("wikiqa").values()))
-    return _fewer(dict(zip(PARTS, split(whole, seed=SEED), strict=True)), limit and limit // 6)
+    return _fewer(dict(zip(PARTS, split(whole, seed=SEED), strict=True)), limit and limit // 3)
 
 
 def _quora(limit: int | None, progress: Progress) -> Parts:
-    return _fewer(load("quora"), limit)
+    return _fewer(load("quora"), limit and 2 * limit // 3)
 
 
 def _fewer(parts: Parts, limit: int | None) -> Parts:
