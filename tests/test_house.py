@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "pairlight"
-ROOMS = ["errors", "files", "progress", "text", "data", "tasks", "kernels", "parts", "models", "training", "evaluation"]
-ROOMS += ["explain", "card", "encodings", "matcher", "disagreements", "curves", "compare", "reproduce", "tune", "demo"]
-ROOMS += ["cli"]
+ROOMS = ["errors", "files", "progress", "memory", "text", "data", "tasks", "kernels", "parts", "models", "training"]
+ROOMS += ["evaluation", "explain", "card", "encodings", "matcher", "disagreements", "curves", "compare"]
+ROOMS += ["reproduce", "tune", "demo", "cli"]
 
 
 def room(parts: tuple[str, ...]) -> str:

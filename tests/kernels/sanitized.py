@@ -33,7 +33,8 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
             product_kmax(u, v, left, right, k, offset=offset.mT, relu=True)
             product_kmax(u, v[:, :, :1], left, right, k)
         ways = [leaf(4 * D, C + D), leaf(4 * D), leaf(4 * D, C + D), leaf(4 * D)]
-        bilstm(leaf(B, L, C), left, *ways).sum().backward()
+        for words in (leaf(B, L, C), leaf(B, L, C).detach()):
+            bilstm(words, left, *ways).sum().backward()
         with torch.no_grad():
             bilstm(leaf(B, L, C), left, *ways)
 print("clean on", *library.available())

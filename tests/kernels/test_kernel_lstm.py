@@ -65,6 +65,15 @@ def test_it_is_the_lstm_of_pytorch_over_packed_texts(choice: str) -> None:
 
 
 @on_every_width
+def test_words_without_a_gradient_leave_that_of_the_weights_as_it_is(width: str) -> None:
+    lengths, (x, *weights) = example(19, 9, 13, 7, 8)
+    with forced(width):
+        whole = result_and_gradients(lambda x, *w: bilstm(x, lengths, *w), [x, *weights])
+        fixed = result_and_gradients(lambda *w: bilstm(x, lengths, *w), weights)
+    assert same_bits([whole[0], *whole[2:]], fixed)
+
+
+@on_every_width
 def test_the_number_of_threads_changes_no_bit(width: str) -> None:
     lengths, tensors = example(150, 12, 9, 11, 5)
     single = [x.float() for x in tensors]

@@ -144,7 +144,7 @@ class _NativeLstm(torch.autograd.Function):
         lengths, order, place, x, out, *rest = ctx.saved_tensors  # type: ignore[attr-defined]
         parameters, gates = rest[: 2 * len(reverse)], rest[2 * len(reverse) :]
         d_out = d_out if d_out.stride(2) == 1 else d_out.contiguous()
-        d_x = torch.zeros(x.shape, dtype=x.dtype)
+        d_x = torch.zeros(x.shape, dtype=x.dtype) if ctx.needs_input_grad[4] else None  # type: ignore[attr-defined]
         d_parameters = [torch.zeros_like(tensor) for tensor in parameters]
         H = parameters[0].shape[0] // 4
         for way, back in enumerate(reverse):
@@ -152,8 +152,9 @@ class _NativeLstm(torch.autograd.Function):
             call.gates = gates[way].data_ptr()
             call.d_out = d_out.data_ptr() + way * H * x.element_size()
             call.d_out_text, call.d_out_word = d_out.stride(0), d_out.stride(1)
-            call.d_x = d_x.data_ptr()
-            call.d_x_text, call.d_x_word = d_x.stride(0), d_x.stride(1)
+            if d_x is not None:
+                call.d_x = d_x.data_ptr()
+                call.d_x_text, call.d_x_word = d_x.stride(0), d_x.stride(1)
             call.d_weight, call.d_bias = (tensor.data_ptr() for tensor in d_parameters[2 * way : 2 * way + 2])
             native.run("lstm_backward", x.dtype, call)
         return None, None, None, None, d_x, *d_parameters

@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from pairlight.data.batches import by_length, gather
+from pairlight.memory import keep_memory
 from pairlight.models.base import Apart, PairModel
 from pairlight.parts import Seq, Tokens
 from pairlight.parts.flat import Flat
@@ -37,6 +38,7 @@ def device_of(model: PairModel) -> torch.device:
 @torch.no_grad()
 def score_pairs(model: PairModel, encoded: Encoded, left: Texts, right: Texts) -> NDArray[np.float32]:
     """One score for each pair of text numbers."""
+    keep_memory()
     model.eval()
     if isinstance(model, Apart):
         again = [len(np.unique(side)) <= SELDOM * len(side) for side in (left, right)]

@@ -36,7 +36,7 @@ class Embed(nn.Module):
         return Seq(self.dropout(self._rows(known)), tokens.mask, tokens.ids)
 
     def _rows(self, ids: Tensor) -> Tensor:
-        if not (self.table.sparse and torch.is_grad_enabled()):
+        if not (self.table.sparse and self.table.weight.requires_grad and torch.is_grad_enabled()):
             return self.table(ids)
         # Each distinct word once: its gradient is then summed in the order that the dense one is, to the same bits.
         words, place = ids.unique(return_inverse=True)

@@ -16,6 +16,7 @@ from pairlight.data.batches import shuffled
 from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 from pairlight.files import write_text
+from pairlight.memory import keep_memory
 from pairlight.models.base import PairModel
 from pairlight.models.scoring import tokens
 from pairlight.text.tokenizer import Encoded
@@ -68,6 +69,7 @@ def fit(
     After every epoch a checkpoint and a line of the log go to `folder`. Each epoch draws from a stream of random
     numbers of its own, so a run that resumes sees what it would have seen had it never stopped.
     """
+    keep_memory()
     device = next(model.parameters()).device
     examples = Lists(pairs, options.wrong) if options.loss in LIST_LOSSES else Labelled(pairs)
     optimizer = _optimizer(model, options)

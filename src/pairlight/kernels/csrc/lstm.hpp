@@ -21,7 +21,7 @@ struct Lstm {
   int64_t out_text, out_word;
   T *gates;  // what backward needs: i, f, c~, o and c of every word; or null
   const T *d_out;
-  T *d_x;  // grows by the gradient
+  T *d_x;  // grows by the gradient; or null
   int64_t d_out_text, d_out_word, d_x_text, d_x_word;
   T *d_weight, *d_bias;
 };

@@ -9,13 +9,14 @@ class LstmBackward {
  public:
   static int run(const Lstm<T> &call) {
     const int E = int(call.inputs), H = int(call.hidden), K = E + H, stride = padded(4 * H, SLAB);
+    const int skipped = call.d_x ? 0 : E;  // columns of the weights that no gradient goes back through
     // Weight gradients are summed within a fixed number of shares of the batch, then over the shares in their
     // order: the same numbers in the same order whatever the number of threads.
     const int64_t blocks = (call.texts + LANES<T> - 1) / LANES<T>, shares = blocks < 16 ? blocks : 16;
-    Buffer<T> back(int64_t(padded(K, ROWS)) * 4 * H), sums(shares * (K + 1) * stride);
+    Buffer<T> back(int64_t(padded(K - skipped, ROWS)) * 4 * H), sums(shares * (K + 1) * stride);
     if (!back || !sums) return 1;
-    pack<T>(call.weight, 1, K, K, 4 * H, nullptr, back);
-    LstmBackward self{call, back, sums, blocks, shares, E, H, stride, 0};
+    pack<T>(call.weight + skipped, 1, K, K - skipped, 4 * H, nullptr, back);
+    LstmBackward self{call, back, sums, blocks, shares, E, H, skipped, stride, 0};
     pairlight::parallel(shares, call.threads, share, &self);
     const int64_t share_of = int64_t(K + 1) * stride;
     for (int64_t n = 1; n < shares; n++)
@@ -32,7 +33,7 @@ class LstmBackward {
   const T *back;
   T *sums;  // [shares, slabs, E + H + 1, SLAB]
   int64_t blocks, shares;
-  int E, H, stride;
+  int E, H, skipped, stride;
   int failed;
 
  private:
@@ -63,7 +64,7 @@ class LstmBackward {
     const V one = all(T(1));
     Buffer<V> d_x(padded(E + H, ROWS)), d_c(H), d_out(H), d_sums(4 * H), zero(H);
     if (!d_x || !d_c || !d_out || !d_sums || !zero) return false;
-    const V *d_h = d_x + E;
+    const V *d_h = d_x + E - skipped;
     for (int step = block.steps - 1; step >= 0; step--) {
       const T *d_out_rows[LANES<T>];
       block.rows(call.d_out, call.d_out_text, call.d_out_word, step, H, d_out_rows);
@@ -86,7 +87,8 @@ class LstmBackward {
         row[l] = all_d_sums + (block.count[l] ? (first + block.word(l, step)) * stride : 0);
       }
       scatter<T>(d_sums, 1, 4 * H, row, block.count, 1);
-      product<T>(back, E + H, 4 * H, d_sums, d_x);
+      product<T>(back, E + H - skipped, 4 * H, d_sums, d_x);
+      if (skipped) continue;
       block.rows(call.d_x, call.d_x_text, call.d_x_word, step, E, row);
       scatter<T, true>(d_x, 1, E, row, block.count, 1);
     }
