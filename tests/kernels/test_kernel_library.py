@@ -48,6 +48,28 @@ def test_half_precision_goes_to_the_twin() -> None:
     assert kmax(torch.ones(1, 1, 1, 1, dtype=torch.bfloat16), one, one, 1)[0].tolist() == [[[1.0]]]
 
 
+FORKED = """
+import os, signal, torch
+from pairlight.kernels import bilstm
+
+torch.set_num_threads(2)
+x, weight, bias = torch.ones(40, 3, 2), torch.ones(8, 4), torch.ones(8)
+run = lambda: bilstm(x, torch.full((40,), 3), weight, bias, weight, bias)
+before = run()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    os._exit(0 if run().equal(before) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_threads_serve_a_forked_process_as_well() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
+
+
 def test_a_library_of_other_sources_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "fingerprint", lambda: "other")
     if build.LIBRARY.exists():

@@ -47,7 +47,7 @@ def compile_library(into: Path, extra: Sequence[str] = ()) -> None:
         define = [f'-DPAIRLIGHT_FINGERPRINT="{fingerprint()}"']
         objects.append(_compile("common.cpp", folder / "common.o", [*define, *extra]))
         library = folder / into.name
-        _run(["-shared", *extra, *map(str, objects), "-pthread", "-lm", "-o", str(library)])
+        _run(["-shared", *extra, *map(str, objects), "-pthread", "-ldl", "-lm", "-o", str(library)])
         os.replace(library, into)
 
 

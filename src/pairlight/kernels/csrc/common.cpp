@@ -1,4 +1,7 @@
 // What is compiled once for all widths: threads, and the question which width this CPU can run.
+#include <dlfcn.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <system_error>
 #include <thread>
@@ -8,14 +11,23 @@
 
 namespace pairlight {
 
+// OpenMP's entry, where the process has it: PyTorch's threads, which else would wait for its next operation by
+// spinning on the cores that ours need.
+typedef void (*Team)(void (*)(void *), void *, unsigned threads, unsigned flags);
+static const Team team = (Team)dlsym(RTLD_DEFAULT, "GOMP_parallel");
+static const pid_t home = getpid();  // in a fork of this process the team's threads are not there
+
 void parallel(int64_t tasks, int64_t threads, void (*run)(void *, int64_t), void *self) {
   std::atomic<int64_t> left(tasks);
   auto work = [&] {
     for (int64_t task = --left; task >= 0; task = --left) run(self, task);
   };
+  const int64_t many = threads < tasks ? threads : tasks;
+  if (many > 1 && team && getpid() == home)
+    return team([](void *work_) { (*(decltype(work) *)work_)(); }, &work, unsigned(many), 0);
   std::vector<std::thread> helpers;
   try {
-    for (int64_t n = 1; n < threads && n < tasks; n++) helpers.emplace_back(work);
+    for (int64_t n = 1; n < many; n++) helpers.emplace_back(work);
   } catch (const std::exception &) {
     // The system gives no further thread: those that run do the work.
   }
