@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from pairlight.models.base import PairModel
 from pairlight.models.scoring import score_pairs
 from pairlight.parts import Tokens
 from pairlight.progress import Show
-from pairlight.training.fit import Moment, fit
+from pairlight.training.fit import fit
 from pairlight.training.options import Options
 from pairlight.training.start import start
 
@@ -28,7 +28,7 @@ class Subject:
     """A model with its words on some pairs. A step sees `batch` better texts, each with one worse one."""
 
     def __init__(self, name: str, pairs: Pairs, batch: int = 64, **settings: Any) -> None:
-        given = {"vectors": "none", "max_length": LONGEST, "batch": batch, "wrong": 1, "epochs": 2}
+        given = {"vectors": "none", "max_length": LONGEST, "batch": batch, "wrong": 1}
         options = Options.of(model_named(name).recipe, given)
         self.options = Options.of(options.as_dict(), {"loss": "hinge"} if options.loss == "auto" else {})
         self.name, self.pairs = name, pairs
@@ -42,17 +42,17 @@ class Subject:
     def trains(self) -> bool:
         return any(parameter.requires_grad for parameter in self.model.parameters())
 
-    def with_model(self, model: PairModel) -> "Subject":
+    def with_model(self, model: PairModel) -> Self:
         """The same words and pairs for another model."""
-        other = object.__new__(Subject)
+        other = object.__new__(type(self))
         other.__dict__ = {**self.__dict__, "model": model}
         return other
 
-    def knowing(self, words: int) -> "Subject":
+    def knowing(self, words: int) -> Self:
         """The same with a table of so many words, most of which never come."""
         return self.with_model(type(self.model)(words, **self.model.settings))
 
-    def only(self, lists: int) -> "Subject":
+    def only(self, lists: int) -> Self:
         """The same model on the first lists alone."""
         other, pairs = self.with_model(self.model), self.pairs
         rows = pairs.group < lists
@@ -66,12 +66,13 @@ class Subject:
     def epoch(self, model: PairModel, clock: Callable[[], float] = time.process_time) -> float:
         """What a clock says the second of two epochs takes: what happens once a run is over by then."""
         at: dict[int, float] = {}
-
-        def watch(moment: Moment) -> None:
-            at[moment.epoch] = clock()
-
-        fit(model, self.encoded, self.pairs, self.options, watch=watch)
+        self.train(model, 2, lambda epoch: at.__setitem__(epoch, clock()))
         return at[2] - at[1]
+
+    def train(self, model: PairModel, epochs: int, watch: Callable[[int], None] = lambda epoch: None) -> None:
+        """So many epochs; `watch` is told the epoch after every step."""
+        options = Options.of(self.options.as_dict(), {"epochs": epochs})
+        fit(model, self.encoded, self.pairs, options, watch=lambda moment: watch(moment.epoch))
 
     def scored(self) -> float:
         """Pairs a second of CPU time, texts once tokenised."""
@@ -83,8 +84,7 @@ class Subject:
     def training_megabytes(self) -> float | None:
         """What one training step adds to memory at its highest."""
         one = self.only(self.options.batch)
-        options = Options.of(one.options.as_dict(), {"epochs": 1})
-        return peak_megabytes(lambda: fit(one.model, one.encoded, one.pairs, options))
+        return peak_megabytes(lambda: one.train(one.model, 1))
 
     def scoring_megabytes(self) -> float | None:
         return peak_megabytes(self.score)

@@ -1,19 +1,26 @@
 """Side by side: pairlight's loops and the plain forms of the same models, and cross-encoders on the same texts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from torch.utils.flop_counter import FlopCounterMode
+
 from benchmarks import cross_encoders
+from benchmarks.apart import Apart
 from benchmarks.clock import interleaved, seconds
 from benchmarks.every_model import WORKLOADS
+from benchmarks.loops import sgemm_flops
 from benchmarks.peers import naive_match_srnn, packed_mv_lstm
+from benchmarks.plain_loop import PlainLoop
 from benchmarks.subject import Subject
 from benchmarks.workloads import ragged, varied
 from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 
 _BATCH = 64  # better texts in a step, each with a worse one
+_WORDS = 100_000
+_COUNTED = 4  # lists whose flops are counted
 INTERACTIONS = ("cosine", "bilinear", "tensor")
 
 Say = Callable[[str], None]
@@ -21,14 +28,16 @@ Rows = list[dict[str, Any]]
 
 
 def double_loop(workloads: tuple[str, ...], rounds: int, say: Say) -> Rows:
-    """Match-SRNN and its naive double loop, same weights, 128 pairs a step."""
+    """Match-SRNN and its naive double loop, same weights, 128 pairs a step; and what its products would take as sgemm."""
     rows = []
     for workload in workloads:
         say(f"Match-SRNN and its double loop, {workload}")
-        ours = Subject("match-srnn", WORKLOADS[workload](_BATCH), _BATCH)
-        rows += _compared(
-            workload, {"pairlight": ours, "double loop": ours.with_model(naive_match_srnn(ours.model))}, rounds
-        )
+        pairs = WORKLOADS[workload](_BATCH)
+        naive = partial(_naive, pairs)
+        sides = {"pairlight": partial(Subject, "match-srnn", pairs, _BATCH), "double loop": naive}
+        found = _compared(workload, sides, rounds)
+        sgemm = max(sgemm_flops() for _ in range(30))
+        rows += [row | {"flops": _flops(naive()), "sgemm": sgemm} for row in found]
     return rows
 
 
@@ -47,10 +56,35 @@ def packed(rounds: int, say: Say) -> Rows:
             continue
         for interaction in INTERACTIONS:
             say(f"MV-LSTM ({interaction}) and packed nn.LSTM, {workload}")
-            ours = Subject("mv-lstm", pairs, lists, interaction=interaction).knowing(100_000)
-            sides = {"pairlight": ours, "packed nn.LSTM": ours.with_model(packed_mv_lstm(ours.model))}
+            sides = {
+                "pairlight": partial(_mv_lstm, pairs, interaction),
+                "packed nn.LSTM": partial(_packed, PlainLoop, pairs, interaction),
+                "packed nn.LSTM in pairlight's loop": partial(_packed, Subject, pairs, interaction),
+            }
             rows += [{"interaction": interaction, **row} for row in _compared(workload, sides, 3 * rounds)]
     return rows
+
+
+def _naive(pairs: Pairs) -> Subject:
+    plain = PlainLoop("match-srnn", pairs, _BATCH)
+    return plain.with_model(naive_match_srnn(plain.model))
+
+
+def _mv_lstm(pairs: Pairs, interaction: str, kind: type[Subject] = Subject) -> Subject:
+    return kind("mv-lstm", pairs, 2 * _BATCH, interaction=interaction).knowing(_WORDS)
+
+
+def _packed(kind: type[Subject], pairs: Pairs, interaction: str) -> Subject:
+    ours = _mv_lstm(pairs, interaction, kind)
+    return ours.with_model(packed_mv_lstm(ours.model))
+
+
+def _flops(subject: Subject) -> float:
+    """What the products of matrices in one training step take, for each pair."""
+    one = subject.only(_COUNTED)
+    with FlopCounterMode(display=False) as counter:
+        one.train(one.model, 1)
+    return counter.get_total_flops() / (2 * _COUNTED)
 
 
 def against_cross_encoders(rounds: int, say: Say) -> Rows:
@@ -88,10 +122,12 @@ def _speed(run: Callable[[], object], pairs: int) -> Callable[[], float]:
     return lambda: pairs / seconds(run)
 
 
-def _compared(workload: str, sides: dict[str, Subject], rounds: int) -> Rows:
-    trained = interleaved({name: side.trained for name, side in sides.items()}, rounds)
-    scored = interleaved({name: side.scored for name, side in sides.items()}, rounds)
-    return [
+def _compared(workload: str, sides: Mapping[str, Callable[[], Subject]], rounds: int) -> Rows:
+    """Each side in a process of its own: a plain loop must not gain from memory that pairlight keeps."""
+    apart = {name: Apart(make) for name, make in sides.items()}
+    trained = interleaved({name: side.trained for name, side in apart.items()}, rounds)
+    scored = interleaved({name: side.scored for name, side in apart.items()}, rounds)
+    rows = [
         {
             "workload": workload,
             "side": name,
@@ -99,5 +135,8 @@ def _compared(workload: str, sides: dict[str, Subject], rounds: int) -> Rows:
             "score": scored[name],
             "train_mb": side.training_megabytes(),
         }
-        for name, side in sides.items()
+        for name, side in apart.items()
     ]
+    for side in apart.values():
+        side.close()
+    return rows

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,8 +10,10 @@ import torch
 
 from benchmarks import cross_encoders
 from benchmarks.__main__ import run
+from benchmarks.apart import Apart
 from benchmarks.clock import interleaved, peak_megabytes
 from benchmarks.peers import naive_match_srnn, packed_mv_lstm
+from benchmarks.plain_loop import PlainLoop
 from benchmarks.report import goals
 from benchmarks.subject import Subject
 from benchmarks.workloads import made
@@ -61,6 +64,21 @@ def test_the_int8_cross_encoder_scores_as_the_whole_one_does():
     assert np.corrcoef(np.concatenate(whole).ravel(), np.concatenate(small).ravel())[0, 1] > 0.95
 
 
+def test_the_plain_loop_learns_and_scores_as_pairlights_does():
+    ours, plain = (kind("mv-lstm", PAIRS, 4, interaction="cosine") for kind in (Subject, PlainLoop))
+    for side in (ours, plain):
+        side.train(side.model, 1)
+    np.testing.assert_allclose(plain.score(), ours.score(), rtol=1e-3, atol=1e-5)
+    start = Subject("mv-lstm", PAIRS, 4, interaction="cosine").score()
+    assert np.abs(ours.score() - start).max() > 1e-4
+
+
+def test_a_side_answers_from_a_process_of_its_own():
+    side = Apart(partial(Subject, "dssm", PAIRS, 4))
+    np.testing.assert_allclose(side.score(), Subject("dssm", PAIRS, 4).score(), rtol=1e-5)
+    side.close()
+
+
 def test_sides_take_turns_and_the_median_counts():
     taken, values = [], iter([1.0, 9.0, 2.0])
     found = interleaved({"a": lambda: taken.append("a") or next(values), "b": lambda: taken.append("b") or 5.0}, 3)
@@ -89,10 +107,11 @@ def test_a_part_of_a_run_writes_a_page_and_its_numbers(tmp_path):
 
 def test_a_goal_is_met_where_the_ratio_says_so():
     rows = [
-        {"workload": "30x40", "side": "pairlight", "train": 100.0, "train_mb": 10.0},
-        {"workload": "30x40", "side": "double loop", "train": 2.0, "train_mb": 30.0},
+        {"workload": "30x40", "side": "pairlight", "train": 100.0, "train_mb": 10.0, "flops": 5.0, "sgemm": 800.0},
+        {"workload": "30x40", "side": "double loop", "train": 2.0, "train_mb": 30.0, "flops": 5.0, "sgemm": 800.0},
     ]
-    assert [(goal["reached"], goal["met"]) for goal in goals({"double_loop": rows})] == [(50, True), (3, False)]
+    found = [(goal["reached"], goal["met"], goal["note"]) for goal in goals({"double_loop": rows})]
+    assert found == [(50, True, "the whole step at 62% of sgemm"), (3, False, "")]
 
 
 def test_an_unknown_part_is_told(tmp_path):
