@@ -28,7 +28,7 @@ Rows = list[dict[str, Any]]
 
 
 def double_loop(workloads: tuple[str, ...], rounds: int, say: Say) -> Rows:
-    """Match-SRNN and its naive double loop, same weights, 128 pairs a step; and what its products would take as sgemm."""
+    """Match-SRNN and its naive double loop, same weights, 128 pairs a step; flops of a pair and of sgemm."""
     rows = []
     for workload in workloads:
         say(f"Match-SRNN and its double loop, {workload}")

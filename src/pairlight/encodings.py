@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pairlight.errors import InputError
 from pairlight.files import replacing
+from pairlight.memory import keep_memory
 from pairlight.models.base import Apart
 from pairlight.models.scoring import device_of, read_texts, tokens
 from pairlight.parts.flat import Flat
@@ -198,6 +199,7 @@ def encode_texts(
 @torch.no_grad()
 def score_encodings(model: Apart[Any], query: Encoded, encodings: Encodings) -> NDArray[np.float32]:
     """The score of one left text with every text that was encoded."""
+    keep_memory()
     model.eval()
     device = device_of(model)
     u = model.left(tokens(query, np.array([0]), device))

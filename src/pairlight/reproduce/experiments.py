@@ -42,7 +42,7 @@ _BETTER: dict[str, dict[str, Any]] = {
     "arc-i": {"freeze": True},
     "cntn": {"freeze": True},
     "lstm-rnn": {"freeze": True, "lr": 0.1},
-    "bi-lstm-rnn": {"freeze": True, "lr": 0.1},
+    "bi-lstm-rnn": {"freeze": True, "lr": 0.03},
     "arc-ii": {"freeze": True},
     "multigran-cnn": {"freeze": True, "epsilon": 1e-10},
     "mv-lstm": {"freeze": True, "lr": 0.3},
