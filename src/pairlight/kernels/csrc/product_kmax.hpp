@@ -24,15 +24,16 @@ template <class T>
 class ProductKMaxRun {
  public:
   static int run(const ProductKMax<T> &call) {
-    int longest = 0;
-    for (int64_t pair = 0; pair < call.pairs; pair++) longest = greatest(longest, int(call.right[pair]));
-    ProductKMaxRun self{call, padded(longest, L) / L, 0};
+    ProductKMaxRun self{call, 0, 0, 0};
+    for (int64_t pair = 0; pair < call.pairs; pair++) self.wide = greatest(self.wide, int(call.right[pair]));
+    for (int64_t left = 0; left < call.lefts; left++) self.high = greatest(self.high, int(call.left[left]));
+    self.wide = padded(self.wide, L) / L, self.high = padded(self.high, L) / L;
     pairlight::parallel((call.pairs + TOGETHER - 1) / TOGETHER, call.threads, some, &self);
     return self.failed;
   }
 
   const ProductKMax<T> &call;
-  int room;  // vectors that hold the longest right text, one word in each lane
+  int wide, high;  // vectors that hold the longest right text, and the longest left one, a word in each lane
   int failed;
 
  private:
@@ -42,46 +43,95 @@ class ProductKMaxRun {
   static void some(void *self_, int64_t task) {
     ProductKMaxRun &self = *(ProductKMaxRun *)self_;
     const int64_t first = task * TOGETHER, end = first + TOGETHER;
-    Buffer<V> words(self.room * self.call.dim), stripe(self.room * TALL);
-    if (!words || !stripe) {
+    if (!(self.call.lefts == 1 ? self.facing_one(first, end) : self.facing_each(first, end)))
       __atomic_store_n(&self.failed, 1, __ATOMIC_RELAXED);
-      return;
-    }
-    for (int64_t pair = first; pair < end && pair < self.call.pairs; pair++) self.pair(pair, words, stripe);
   }
 
-  void pair(int64_t pair, V *words, V *stripe) const {
-    const int64_t left = pair % call.lefts;
-    const int m = int(call.left[left]), n = int(call.right[pair]), wide = padded(n, L) / L;
-    for (int64_t c = 0; c < call.channels; c++) {
-      if (c == 0 || call.v_channel) read(call.v + pair * call.v_text + c * call.v_channel, n, words);
-      const int64_t to = (pair * call.channels + c) * call.k;
-      Best<T> best{call.values + to, call.positions + to, call.k};
-      for (int i = 0; i < m; i += TALL) {
-        const T *rows[TALL];
-        for (int a = 0; a < TALL; a++)  // rows beyond the last are computed again and not looked at
-          rows[a] = call.u + left * call.u_text + least(i + a, m - 1) * call.u_word + c * call.u_channel;
-        for (int w = 0; w < wide; w += WIDE) tiles(rows, words, wide, w, stripe);
-        for (int a = 0; a < TALL && i + a < m; a++) {
-          if (call.offset || call.relu) finish(left, i + a, c, wide, stripe + a * wide);
-          best.row((const T *)(stripe + a * wide), n, (i + a) * call.columns);
+  // Each pair has its own left text: the words of the right one stand in lanes, and stripes of left ones meet them.
+  bool facing_each(int64_t first, int64_t end) const {
+    Buffer<V> words(wide * call.dim), stripe(wide * TALL);
+    if (!words || !stripe) return false;
+    for (int64_t pair = first; pair < end && pair < call.pairs; pair++)
+      for (int64_t c = 0; c < call.channels; c++) {
+        const int64_t left = pair % call.lefts;
+        const int m = int(call.left[left]), n = int(call.right[pair]), vectors = padded(n, L) / L;
+        if (c == 0 || call.v_channel) in_lanes(right(pair, c), call.v_word, n, words);
+        Best<T> best = found(pair, c);
+        for (int i = 0; i < m; i += TALL) {
+          const T *rows[TALL];
+          for (int a = 0; a < TALL; a++)  // rows beyond the last are computed again and not looked at
+            rows[a] = call.u + left * call.u_text + least(i + a, m - 1) * call.u_word + c * call.u_channel;
+          for (int w = 0; w < vectors; w += WIDE) tiles(rows, words, vectors, w, stripe);
+          for (int a = 0; a < TALL && i + a < m; a++) look(best, left, i + a, c, n, stripe + a * vectors);
         }
+        best.close();
       }
-      best.close();
-    }
+    return true;
   }
 
-  // The words of a right text, one in each lane: words[d, w].
-  void read(const T *v, int n, V *words) const {
-    const int D = int(call.dim), wide = padded(n, L) / L;
-    for (int w = 0; w < wide; w++) {
+  // One left text for all pairs: its words stand in lanes once, and those of the right texts are read as they lie.
+  bool facing_one(int64_t first, int64_t end) const {
+    const int m = int(call.left[0]);
+    const int64_t of_channel = high * call.dim;
+    Buffer<V> words(of_channel * call.channels), grid(int64_t(high) * L * wide);
+    if (!words || !grid) return false;
+    for (int64_t c = 0; c < call.channels; c++)
+      in_lanes(call.u + c * call.u_channel, call.u_word, m, words + c * of_channel);
+    for (int64_t pair = first; pair < end && pair < call.pairs; pair++)
+      for (int64_t c = 0; c < call.channels; c++) {
+        const int n = int(call.right[pair]), vectors = padded(n, L) / L;
+        const T *v = right(pair, c);
+        for (int j = 0; j < n; j += L)
+          for (int w = 0; w < high; w++) {
+            V cells[L];
+            across(v, j, n, words + c * of_channel + w, cells);
+            transpose<T>(cells);
+            for (int a = 0; a < L; a++) grid[(w * L + a) * vectors + j / L] = cells[a];
+          }
+        Best<T> best = found(pair, c);
+        for (int i = 0; i < m; i++) look(best, 0, i, c, n, grid + i * vectors);
+        best.close();
+      }
+    return true;
+  }
+
+  // L words of a right text from word j on, each with a vector of left words.
+  void across(const T *v, int j, int n, const V *words, V *cells) const {
+    const T *rows[L];
+    for (int a = 0; a < L; a++) rows[a] = v + least(j + a, n - 1) * call.v_word;
+    V sums[L] = {};
+    for (int d = 0; d < call.dim; d++, words += high) {
+      const V value = *words;
+#pragma GCC unroll 16
+      for (int a = 0; a < L; a++) sums[a] += all(rows[a][d]) * value;
+    }
+#pragma GCC unroll 16
+    for (int a = 0; a < L; a++) cells[a] = sums[a];
+  }
+
+  const T *right(int64_t pair, int64_t c) const { return call.v + pair * call.v_text + c * call.v_channel; }
+
+  Best<T> found(int64_t pair, int64_t c) const {
+    const int64_t to = (pair * call.channels + c) * call.k;
+    return {call.values + to, call.positions + to, call.k};
+  }
+
+  void look(Best<T> &best, int64_t left, int i, int64_t c, int n, V *row) const {
+    if (call.offset || call.relu) finish(left, i, c, padded(n, L) / L, row);
+    best.row((const T *)row, n, i * call.columns);
+  }
+
+  // The n words of a text, one in each lane: words[d, w].
+  void in_lanes(const T *text, int64_t by_word, int n, V *words) const {
+    const int D = int(call.dim), vectors = padded(n, L) / L;
+    for (int w = 0; w < vectors; w++) {
       const T *row[L];
       int count[L];
       for (int l = 0; l < L; l++) {
         count[l] = w * L + l < n ? D : 0;
-        row[l] = count[l] ? v + (w * L + l) * call.v_word : v;
+        row[l] = count[l] ? text + (w * L + l) * by_word : text;
       }
-      gather<T>(row, count, D, 1, words + w, wide);
+      gather<T>(row, count, D, 1, words + w, vectors);
     }
   }
 
