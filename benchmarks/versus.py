@@ -61,7 +61,7 @@ def packed(rounds: int, say: Say) -> Rows:
                 "packed nn.LSTM": partial(_packed, PlainLoop, pairs, interaction),
                 "packed nn.LSTM in pairlight's loop": partial(_packed, Subject, pairs, interaction),
             }
-            rows += [{"interaction": interaction, **row} for row in _compared(workload, sides, 3 * rounds)]
+            rows += [{"interaction": interaction, **row} for row in _compared(workload, sides, 10 * rounds)]
     return rows
 
 

@@ -52,6 +52,19 @@ class Product(Interaction):
             s = s + ready.offset.repeat(len(s) // len(ready.offset), 1, 1).mT[..., None]
         return grid_of(u, v, s.relu() if ready.relu else s)
 
+    def cells(self, u: Seq, v: Seq, k: int) -> Tensor:
+        ready = self.sides(u, v)
+
+        def own(x: Tensor) -> Tensor:
+            """Of every cell what its own channel has, or what all share: -> [B, C, K, D]"""
+            x = x.view(-1, self.channels, k, *x.shape[2:])
+            return x[:, :, :, 0] if x.shape[3] == 1 else x.diagonal(dim1=1, dim2=3).movedim(-1, 1)
+
+        s = (own(ready.u) * own(ready.v)).sum(-1)
+        if ready.offset is not None:
+            s = s + own(ready.offset[..., None])[..., 0]
+        return s.relu() if ready.relu else s
+
 
 def product(sides: Sides) -> Tensor:
     """u_i·v_j of every pair of positions, padding and all: [B, C, L, R]."""
