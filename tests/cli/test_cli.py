@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pairlight.cli import main
 from pairlight.data.pairs import Pairs
 from toy_pairs import overlap
 
@@ -289,3 +290,13 @@ def test_every_training_option_is_a_flag(run):
 
     for each in fields(Options):
         assert f"--{each.name.replace('_', '-')}" in out
+
+
+def test_threads_do_not_spin_for_long_unless_told_to(monkeypatch):
+    monkeypatch.setattr("pairlight.cli.app", lambda: None)
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    main()
+    assert os.environ["GOMP_SPINCOUNT"] == "3000"
+    monkeypatch.setenv("GOMP_SPINCOUNT", "7")
+    main()
+    assert os.environ["GOMP_SPINCOUNT"] == "7"

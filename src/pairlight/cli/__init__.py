@@ -34,6 +34,9 @@ app.command("doctor")(doctor.doctor)
 
 def main() -> None:
     """Run a command; bad input is one line and exit code 2, trouble with the machine one line and exit code 1."""
+    # PyTorch's threads wait for one another by spinning, as a rule for milliseconds: on a machine that has other work
+    # too, two of them would then be many times slower than one. It must be known before PyTorch is loaded.
+    os.environ.setdefault("GOMP_SPINCOUNT", "3000")
     try:
         app()
     except InputError as error:
