@@ -107,7 +107,7 @@ def test_an_experiment_stands_beside_the_paper_and_runs_no_cell_twice(tmp_path: 
 
     text = write_report(tmp_path, "toy", "A toy table", [table], "small", "pairlight reproduce toy")
     assert "| BM25 | 0.579 | 1.000 ± 0.000 | +0.421 |" in text
-    assert "| Bi-LSTM-RNN |  | auto | adagrad | 0.1 | 0.1 | skip-gram | True | 5 | 2 |" in text
+    assert "| Bi-LSTM-RNN |  | auto | adagrad | 0.03 | 0.1 | skip-gram | True | 5 | 2 |" in text
     assert "the paper ran on Yahoo! Answers" in text
     assert "not results" in text
     assert json.loads((tmp_path / "toy-small.json").read_text())["tables"] == json.loads(json.dumps([table]))
