@@ -26,11 +26,9 @@ class PlainLoop(Subject):
             epoch = lists.epoch(rng)
             for start in range(0, len(epoch.left), self.options.batch):
                 some = slice(start, start + self.options.batch)
-                right = epoch.right[some].T
-                left, right_read = (
-                    tokens(self.encoded, texts, _CPU) for texts in (epoch.left[some], right.reshape(-1))
-                )
-                loss = hinge(model(left, right_read).view(right.shape), self.options.margin)
+                sides = epoch.left[some], epoch.right[some].T
+                scores = model(*(tokens(self.encoded, side.reshape(-1), _CPU) for side in sides))
+                loss = hinge(scores.view(sides[1].shape), self.options.margin)
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
