@@ -32,6 +32,7 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
             u, v = leaf(B, L, C, D), leaf(B, R, C, D)
             product_kmax(u, v, left, right, k, offset=offset.mT, relu=True)
             product_kmax(u, v[:, :, :1], left, right, k)
+            product_kmax(u[:1], v, left[:1], right, k, offset=offset.mT[:1], relu=True)
         ways = [leaf(4 * D, C + D), leaf(4 * D), leaf(4 * D, C + D), leaf(4 * D)]
         for words in (leaf(B, L, C), leaf(B, L, C).detach()):
             bilstm(words, left, *ways).sum().backward()
