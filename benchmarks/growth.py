@@ -71,7 +71,12 @@ def plots(results: dict[str, Any], folder: Path) -> list[str]:
         figure, axes = pyplot.subplots(figsize=(5, 3.5), layout="constrained")
         for label, points in drawn.items():
             axes.plot(*zip(*points, strict=True), marker="o", label=label)
-        axes.set(xscale="log", yscale="log", xlabel=across, ylabel=up)
+        axes.set(xscale="log", xlabel=across, ylabel=up)
+        values = [value for points in drawn.values() for _, value in points]
+        if max(values) > 10 * min(values):
+            axes.set_yscale("log")
+        else:  # a logarithm would make much of little
+            axes.set_ylim(0, 1.2 * max(values))
         axes.legend(frameon=False)
         names.append(f"growth-{name}.png")
         figure.savefig(folder / names[-1], dpi=120, metadata={"Software": None})
