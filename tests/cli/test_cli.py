@@ -215,7 +215,13 @@ def test_a_full_disk_is_exit_code_1_and_nothing_is_half_written(run, data, tmp_p
 def test_ctrl_c_leaves_a_usable_model_and_resume_goes_on(data, tmp_path):
     out = tmp_path / "m"
     command = [sys.executable, "-m", "pairlight", "train", data, "--out", str(out), *SMALL[:-2], "--patience", "0"]
-    process = subprocess.Popen([*command, "--epochs", "5000"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, "--epochs", "5000"],
+        stdout=subprocess.PIPE,
+        text=True,
+        # A suite that runs in the background may have been started deaf to Ctrl-C, and its children with it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     log = out / "training" / "log.jsonl"
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline and not (log.exists() and len(log.read_text().splitlines()) > 2):
