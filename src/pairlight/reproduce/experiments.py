@@ -58,12 +58,12 @@ def _chosen(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return _BETTER.get(model, {}) | ({"lr": 0.03, "epsilon": 1e-10} if bilinear else {})
 
 
-def _ranked(label: str, model: str, p_at_1: float, mrr: float | None = None, **settings: Any) -> Row:
-    paper = {"P@1": p_at_1} | ({} if mrr is None else {"MRR": mrr})
+def _ranked(label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Any) -> Row:
+    paper = {name: figure for name, figure in (("P@1", p_at_1), ("MRR", mrr)) if figure is not None}
     return Row(label, model, settings, _chosen(model, settings), paper)
 
 
-def _completed(label: str, model: str, p_at_1: float, mrr: float | None = None, **settings: Any) -> Row:
+def _completed(label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Any) -> Row:
     """The paper starts from vectors of words in Wikipedia here; GloVe's are of Wikipedia and news."""
     row = _ranked(label, model, p_at_1, mrr, **settings)
     return replace(row, options={"vectors": "glove-50d"} | dict(row.options))
@@ -143,6 +143,9 @@ EXPERIMENTS: dict[str, Experiment] = {
             _completed("MV-LSTM-Cosine", "mv-lstm", 0.665, 0.808, interaction="cosine", k=5),
             _completed("MV-LSTM-Bilinear", "mv-lstm", 0.679, 0.817, interaction="bilinear", k=5),
             _completed("MV-LSTM-Tensor", "mv-lstm", 0.691, 0.824, interaction="tensor", k=5),
+            # Not in the paper's table: what k does here, and the later model of its authors.
+            _completed("MV-LSTM-Cosine (k=1)", "mv-lstm", interaction="cosine", k=1),
+            _completed("Match-SRNN", "match-srnn"),
         ),
         (On("reuters", "Reuters RCV1", _QA, "LSTM-RNN"), On("sotu", "Reuters RCV1", _QA, "LSTM-RNN")),
     ),
