@@ -55,6 +55,16 @@ def test_the_best_baseline_is_the_best_of_the_papers_figures_but_its_own_models(
                 assert on.baseline == max(figures, key=figures.__getitem__)
 
 
+def test_what_does_better_on_one_data_set_is_taken_there_alone() -> None:
+    experiment = EXPERIMENTS["mv-lstm-qa"]
+    chitchat, squad = experiment.on
+    for row in experiment.rows:
+        assert chitchat.trained(row) == row
+        assert (squad.trained(row) == row) == (row.model != "lstm-rnn")
+    (row,) = chosen_rows(experiment, "lstm-rnn")
+    assert (row.options["lr"], squad.trained(row).options) == (0.1, {"freeze": True, "lr": 0.03})
+
+
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The toy lists in place of chitchat; counts how often they are made."""

@@ -26,6 +26,11 @@ class On:
     instead: str  # what the paper ran on
     metrics: tuple[str, ...]  # the first is the one that significance is told of
     baseline: str  # label of the row that the paper's figures call its best baseline
+    better: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # model -> options that its dev prefers
+
+    def trained(self, row: Row) -> Row:
+        """A row as it is trained here."""
+        return replace(row, options={**row.options, **self.better.get(row.model, {})})
 
 
 @dataclass(frozen=True)
@@ -88,6 +93,7 @@ def _quora(label: str, model: str, **settings: Any) -> Row:
 
 _YAHOO = "Yahoo! Answers, 60,564 questions"
 _QA = ("P@1", "MRR")
+_SQUAD = {"lstm-rnn": {"lr": 0.03}}
 
 _TABLE_3 = (
     _ranked("Random Guess", "random", 0.200, 0.457),
@@ -121,12 +127,12 @@ EXPERIMENTS: dict[str, Experiment] = {
             _ranked("MV-LSTM (k=5)", "mv-lstm", 0.739, 0.852, interaction="cosine", k=5),
             _ranked("MV-LSTM (k=10)", "mv-lstm", 0.740, 0.852, interaction="cosine", k=10),
         ),
-        (On("chitchat", _YAHOO, _QA, "Bi-LSTM-RNN"), On("squad-sentences", _YAHOO, _QA, "Bi-LSTM-RNN")),
+        (On("chitchat", _YAHOO, _QA, "Bi-LSTM-RNN"), On("squad-sentences", _YAHOO, _QA, "Bi-LSTM-RNN", _SQUAD)),
     ),
     "mv-lstm-qa": Experiment(
         "Table 3 of the MV-LSTM paper: question answering",
         _TABLE_3,
-        (On("chitchat", _YAHOO, _QA, "MultiGranCNN"), On("squad-sentences", _YAHOO, _QA, "MultiGranCNN")),
+        (On("chitchat", _YAHOO, _QA, "MultiGranCNN"), On("squad-sentences", _YAHOO, _QA, "MultiGranCNN", _SQUAD)),
     ),
     "mv-lstm-sc": Experiment(
         "Table 5 of the MV-LSTM paper: sentence completion",
@@ -166,7 +172,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         ),
         (
             On("chitchat", _YAHOO, _QA, "MV-LSTM"),
-            On("squad-sentences", _YAHOO, _QA, "MV-LSTM"),
+            On("squad-sentences", _YAHOO, _QA, "MV-LSTM", _SQUAD),
             On("citations", "a commercial academic site, 280,000 citations", ("accuracy",), "MatchPyramid-Tensor"),
         ),
     ),

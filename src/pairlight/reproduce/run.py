@@ -72,7 +72,8 @@ def run(
         parts, card = prepared(each.data, scale, out, lambda share, each=each: making(each.data, share))  # type: ignore[misc]
         bytes_of = hashlib.sha256(json.dumps(card["parts"], sort_keys=True).encode()).hexdigest()[:8]
         folder = out / "cells" / f"{each.data}-{scale}-{bytes_of}"
-        cells = {row.label: _cells(row, scale, seeds) for row in rows}
+        here = [each.trained(row) for row in rows]
+        cells = {row.label: _cells(row, scale, seeds) for row in here}
         wanted = [some[at] for at in range(seeds) for some in cells.values()]
         if finished:
             wanted = [cell for cell in wanted if (folder / f"{cell.name}.json").exists()]
@@ -97,7 +98,7 @@ def run(
                 "protocol": card["protocol"],
                 "metrics": list(each.metrics),
                 "baseline": each.baseline,
-                "rows": [_row(row, scale, runs[row.label], each, runs.get(each.baseline)) for row in rows],
+                "rows": [_row(row, scale, runs[row.label], each, runs.get(each.baseline)) for row in here],
             }
         )
     return tables
