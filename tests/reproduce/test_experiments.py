@@ -1,6 +1,7 @@
 """The papers' tables: every row can be built, and an experiment runs, resumes and is told beside the paper."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -79,12 +80,18 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def ran(out: Path, seen: list[str], models: str = "random,bm25,bi-lstm-rnn", finished: bool = False) -> list[dict]:
+def ran(
+    out: Path,
+    seen: list[str],
+    models: str = "random,bm25,bi-lstm-rnn",
+    finished: bool = False,
+    better: dict[str, dict[str, object]] | None = None,
+) -> list[dict]:
     experiment = Experiment("A toy table", EXPERIMENTS["mv-lstm-qa"].rows + EXPERIMENTS["mv-lstm-k"].rows[1:2], ())
     return run(
         experiment,
         chosen_rows(experiment, models),
-        chosen_data(EXPERIMENTS["mv-lstm-k"], "chitchat"),
+        [replace(on, better=better or {}) for on in chosen_data(EXPERIMENTS["mv-lstm-k"], "chitchat")],
         out,
         scale="small",
         seeds=2,
@@ -114,6 +121,12 @@ def test_an_experiment_stands_beside_the_paper_and_runs_no_cell_twice(tmp_path: 
     assert ran(tmp_path, []) == [table]
     assert all(file.stat().st_mtime_ns == when for file, when in cells.items())
     assert toy == [1]
+
+    # What does better on this data is another cell, and the table tells it.
+    (table_better,) = ran(tmp_path, [], "bm25", better={"bm25": {"lr": 0.07}})
+    assert table_better["rows"][0]["options"]["lr"] == 0.07
+    options = [json.loads(file.read_text())["options"] for file in (tmp_path / "cells").rglob("bm25*.json")]
+    assert [each.get("lr") == 0.07 for each in options].count(True) == 2
 
     text = write_report(tmp_path, "toy", "A toy table", [table], "small", "pairlight reproduce toy")
     assert "| BM25 | 0.579 | 1.000 ± 0.000 | +0.421 |" in text
