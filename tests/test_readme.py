@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 from pathlib import Path
 
@@ -34,6 +35,22 @@ def test_every_command_the_readme_shows_exists():
 def test_every_model_has_a_page_and_a_row(name):
     assert (ROOT / "docs" / "models" / f"{name}.md").is_file()
     assert f"](docs/models/{name}.md)" in README
+
+
+def test_the_figures_of_the_models_are_those_of_the_leaderboard():
+    rows = json.loads((ROOT / "docs" / "wikiqa" / "leaderboard.json").read_text("utf-8"))["rows"]
+    shown = re.findall(
+        r"^\| \[(.+?)\]\(.*?\) \|.*?\| (\d\.\d{3} ± \d\.\d{3}).*? \| (\d+) \| ([\d,]+) \|$", README, re.MULTILINE
+    )
+    assert shown == [
+        (
+            row["model"],
+            f"{row['test']['MAP']:.3f} ± {row['spread']['MAP']:.3f}",
+            f"{row['train_seconds']:.0f}",
+            f"{row['parameters']:,}",
+        )
+        for row in rows
+    ]
 
 
 def test_the_readme_links_to_files_that_exist():
