@@ -12,18 +12,23 @@ if TYPE_CHECKING:
 GREY = "#c9ced6"
 
 
-def draw_bars(path: Path, rows: Sequence[tuple[str, float | None, float | None]], metric: str) -> None:
-    """For each row of a table, the paper's figure and ours."""
+def draw_bars(path: Path, rows: Sequence[dict[str, Any]], metric: str) -> None:
+    """For each row of a table, the paper's figure and ours, with our spread where there are several seeds."""
     with figure(path, 1, 1, 6.4, 0.8 + 0.4 * len(rows)) as (ax,):
-        for number, (_, paper, ours) in enumerate(rows):
-            for shift, value, colour in ((-0.2, paper, GREY), (0.2, ours, "#2166ac")):
+        for number, row in enumerate(rows):
+            spread = row["spread"][metric] if row["seeds"] > 1 else 0.0
+            for shift, value, error, colour in (
+                (-0.2, row["paper"][metric], 0.0, GREY),
+                (0.2, row["ours"][metric], spread, "#2166ac"),
+            ):
                 if value is not None:
                     ax.barh(number + shift, value, 0.38, color=colour)
-                    ax.text(value, number + shift, f" {value:.3f}", va="center", fontsize=7)
-        ax.set_yticks(range(len(rows)), [label for label, _, _ in rows])
+                    ax.plot([value - error, value + error], [number + shift] * 2, "k-", lw=1 if error else 0)
+                    ax.text(value + error, number + shift, f" {value:.3f}", va="center", fontsize=7)
+        ax.set_yticks(range(len(rows)), [row["label"] for row in rows])
         ax.invert_yaxis()
         ax.margins(x=0.1)  # room for the figures
-        ax.set_xlabel(f"{metric}: grey the paper's, blue ours")
+        ax.set_xlabel(f"{metric}: grey the paper's, blue ours; a line is the spread over seeds")
 
 
 def draw_figure_4(path: Path, example: dict[str, Any]) -> None:

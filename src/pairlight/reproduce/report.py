@@ -73,7 +73,7 @@ def _told(out: Path, name: str, table: dict[str, Any]) -> list[Block]:
     main = table["metrics"][0]
     blocks: list[Block] = [Heading(table["data"]), caption_of(table), table["protocol"], table_of(table)]
     bars, curves = out / f"{name}.png", out / f"{name}-curves.png"
-    draw_bars(bars, [(row["label"], row["paper"][main], row["ours"][main]) for row in table["rows"]], main)
+    draw_bars(bars, table["rows"], main)
     blocks.append(Picture(bars, f"{main}, the paper's and ours"))
     if any(epochs for row in table["rows"] for epochs in row["curves"]):
         judged = "accuracy" if main == "accuracy" else "MAP"
