@@ -16,11 +16,8 @@ def draw_bars(path: Path, rows: Sequence[dict[str, Any]], metric: str) -> None:
     """For each row of a table, the paper's figure and ours, with our spread where there are several seeds."""
     with figure(path, 1, 1, 6.4, 0.8 + 0.4 * len(rows)) as (ax,):
         for number, row in enumerate(rows):
-            spread = row["spread"][metric] if row["seeds"] > 1 else 0.0
-            for shift, value, error, colour in (
-                (-0.2, row["paper"][metric], 0.0, GREY),
-                (0.2, row["ours"][metric], spread, "#2166ac"),
-            ):
+            ours = row["ours"][metric], row["spread"][metric] or 0.0, "#2166ac"
+            for shift, (value, error, colour) in ((-0.2, (row["paper"][metric], 0.0, GREY)), (0.2, ours)):
                 if value is not None:
                     ax.barh(number + shift, value, 0.38, color=colour)
                     ax.plot([value - error, value + error], [number + shift] * 2, "k-", lw=1 if error else 0)
