@@ -16,6 +16,7 @@ from pairlight.reproduce import data
 from pairlight.reproduce.cells import every_epoch
 from pairlight.reproduce.data import SOURCES, Source, prepared
 from pairlight.reproduce.experiments import EXPERIMENTS, Experiment
+from pairlight.reproduce.pictures import draw_bars
 from pairlight.reproduce.report import write_report
 from pairlight.reproduce.run import chosen_data, chosen_rows, run
 from pairlight.training.options import Options
@@ -224,3 +225,14 @@ def test_data_from_files_says_where_they_belong(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("PAIRLIGHT_DATA", str(tmp_path))
     with pytest.raises(InputError, match="put it there, or choose other data with --data"):
         SOURCES["citations"].make(None, lambda share: None)
+
+
+def test_bars_show_the_spread_over_seeds_and_leave_out_what_has_no_figure(tmp_path: Path) -> None:
+    def drawn(name: str, spread: float) -> bytes:
+        none = {"label": "not run", "paper": {"P@1": None}, "ours": {"P@1": None}, "spread": {"P@1": None}}
+        row = {"label": "BM25", "paper": {"P@1": 0.5}, "ours": {"P@1": 0.4}, "spread": {"P@1": spread}}
+        draw_bars(tmp_path / name, [none, row], "P@1")
+        return (tmp_path / name).read_bytes()
+
+    assert drawn("a.png", 0.0) == drawn("b.png", 0.0)
+    assert drawn("c.png", 0.05) != drawn("a.png", 0.0)
