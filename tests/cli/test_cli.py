@@ -236,6 +236,19 @@ def test_ctrl_c_leaves_a_usable_model_and_resume_goes_on(data, tmp_path):
     assert len(log.read_text().splitlines()) == done + 1
 
 
+def test_ctrl_c_in_the_first_epoch_says_how_to_begin_anew(run, data, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pairlight.training.fit._epoch", interrupted)
+    code, said, _ = run("train", data, "--out", tmp_path / "m", *SMALL)
+    assert code == 0
+    assert "--overwrite" in said
+    assert "--resume" not in said
+    monkeypatch.undo()
+    assert run("train", data, "--out", tmp_path / "m", *SMALL, "--overwrite")[0] == 0
+
+
 def test_comparing_writes_a_leaderboard_and_runs_no_cell_twice(run, data, tmp_path):
     arguments = ["compare", data, "--models", "random,bm25,lstm-rnn", "--seeds", "2", "--out", tmp_path, "--jobs", "2"]
     arguments += ["--epochs", "1", "--vectors", "none"]

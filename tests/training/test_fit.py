@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import torch
 
 from pairlight.errors import InputError
 from pairlight.matcher import Matcher
+from pairlight.training.interrupt import undisturbed
 from toy_pairs import overlap
 
 SETTINGS = {"interaction": "tensor", "hidden": 6, "channels": 2, "dropout": 0.2}
@@ -137,6 +139,72 @@ def test_ctrl_c_leaves_the_best_epoch_so_far(pairs, monkeypatch):
     assert len(matcher.history.epochs) == 2
     monkeypatch.undo()
     assert same(matcher, trained(pairs, epochs=2))
+
+
+@pytest.mark.parametrize("step", ["write_text", "save_checkpoint"])
+@pytest.mark.parametrize("late", [False, True])
+def test_ctrl_c_while_an_epoch_is_written_down_waits_until_it_is(pairs, tmp_path, monkeypatch, step, late):
+    from pairlight.training import fit as module
+
+    def pressed(*args):
+        if not late:
+            signal.raise_signal(signal.SIGINT)
+        real(*args)
+        if late:
+            signal.raise_signal(signal.SIGINT)
+
+    real = getattr(module, step)
+    monkeypatch.setattr(module, step, pressed)
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        stopped = trained(pairs, folder=tmp_path)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, heard)
+    monkeypatch.undo()
+    assert stopped.history.interrupted
+    assert len(stopped.history.epochs) == stopped.history.best_epoch == 1
+    rest = trained(pairs, epochs=1, folder=tmp_path, resume=True)
+    assert not rest.history.interrupted
+    assert [json.dumps(line) for line in rest.history.epochs] == (tmp_path / "log.jsonl").read_text().splitlines()
+    assert rest.history.epochs == stopped.history.epochs
+
+
+def test_a_kill_between_log_and_checkpoint_leaves_a_log_that_resuming_mends(pairs, tmp_path, monkeypatch):
+    from pairlight.training import fit as module
+
+    def killed(path, model, best, optimizer, record):
+        if len(record["history"]["epochs"]) == 2:
+            raise SystemExit
+        real(path, model, best, optimizer, record)
+
+    real = module.save_checkpoint
+    monkeypatch.setattr(module, "save_checkpoint", killed)
+    with pytest.raises(SystemExit):
+        trained(pairs, folder=tmp_path)
+    monkeypatch.undo()
+    rest = trained(pairs, epochs=2, folder=tmp_path, resume=True)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert lines == rest.history.epochs
+    assert [line["epoch"] for line in lines] == [1, 2]
+
+
+def test_a_process_deaf_to_ctrl_c_stays_deaf():
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with undisturbed():
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, heard)
+
+
+def test_training_in_another_thread_needs_no_signals(pairs):
+    done = []
+    worker = threading.Thread(target=lambda: done.append(trained(pairs, epochs=1)))
+    worker.start()
+    worker.join()
+    assert len(done[0].history.epochs) == 1
 
 
 def test_frozen_vectors_do_not_move_and_trained_ones_do(pairs):

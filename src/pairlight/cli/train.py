@@ -96,8 +96,10 @@ def train(
     if as_json:
         common.print_json({"model": str(out)} | {name: result.as_dict() for name, result in results.items()})
         return
-    if matcher.history.interrupted:
+    if matcher.history.interrupted and matcher.history.epochs:
         print(f"Stopped early; the best epoch so far is saved. Go on with: {common.command_line()} --resume")
+    elif matcher.history.interrupted:
+        print(f"Stopped in the first epoch, saved as it stood. Begin anew with: {common.command_line()} --overwrite")
     for name, result in results.items():
         print(f"{name:5} {common.metrics_line(result.metrics)}")
         for note in result.notes:

@@ -23,6 +23,7 @@ from pairlight.text.tokenizer import Encoded
 from pairlight.training.adagrad import RowAdagrad
 from pairlight.training.checkpoint import load_checkpoint, save_checkpoint
 from pairlight.training.examples import Epoch, Labelled, Lists
+from pairlight.training.interrupt import undisturbed
 from pairlight.training.losses import LABELLED, hinge, softmax
 from pairlight.training.options import LIST_LOSSES, Options
 
@@ -86,14 +87,16 @@ def fit(
             loss = _epoch(model, texts, examples, options, optimizer, device, number, history, watch)
             trained = time.perf_counter() - started
             metric = None if judge is None else judge()
-            if metric is None or history.best is None or metric > history.best:
-                history.best_epoch, history.best, best = number, metric, kept(model)
-            line = {"epoch": number, "loss": loss, "metric": metric, "seconds": round(trained, 3)}
-            history.epochs.append(line)
-            if folder is not None:
-                state = {"epochs": history.epochs, "best_epoch": history.best_epoch, "best": history.best}
-                save_checkpoint(folder / CHECKPOINT, model, best, optimizer, record | {"history": state})
-                write_text(folder / LOG, "".join(json.dumps(each) + "\n" for each in history.epochs))
+            with undisturbed():
+                if metric is None or history.best is None or metric > history.best:
+                    history.best_epoch, history.best, best = number, metric, kept(model)
+                line = {"epoch": number, "loss": loss, "metric": metric, "seconds": round(trained, 3)}
+                history.epochs.append(line)
+                if folder is not None:
+                    # First the log: if the process is killed after it, the resumed run writes its last line anew.
+                    write_text(folder / LOG, "".join(json.dumps(each) + "\n" for each in history.epochs))
+                    state = {"epochs": history.epochs, "best_epoch": history.best_epoch, "best": history.best}
+                    save_checkpoint(folder / CHECKPOINT, model, best, optimizer, record | {"history": state})
     except KeyboardInterrupt:
         history.interrupted = True
         if history.best_epoch is None:
