@@ -1,8 +1,12 @@
 """Deleting what an explanation ranks highest must hurt the score more than deleting at random."""
 
+import re
+
 import numpy as np
 import pytest
 
+from explain.explained import matcher
+from models.toy import CASES
 from pairlight import Matcher
 from pairlight.errors import InputError
 from pairlight.explain.faithful import deletion_curves, right_worth
@@ -68,3 +72,23 @@ def test_an_explanation_that_names_no_word_does_as_random_words_do(bm25):
 def test_no_pairs_are_refused(bm25):
     with pytest.raises(InputError, match="no pairs to delete words of"):
         deletion_curves(bm25, [])
+
+
+def test_one_pair_proves_nothing(bm25):
+    (one,) = {each.faithful for each in deletion_curves(bm25, [("bama delo", "bama siri kusi delo")]).values()}
+    assert not one
+
+
+def test_a_parse_goes_on_without_the_deleted_words():
+    made = matcher(next(case for case in CASES if case.name == "urae"))
+    left, right = "((bama delo) firi)", "((kusi bama) ((delo firi) (mama godu)))"
+    worth = right_worth(made.explain(left, right), "leave-one-out")
+    gone = set(sorted(range(6), key=lambda place: -worth[place])[:3])
+    words = ["kusi", "bama", "delo", "firi", "mama", "godu"]
+    shorter = right
+    for place in gone:
+        shorter = shorter.replace(words[place], "")
+    shorter = re.sub(r"\( *\)", "", shorter)
+    found = deletion_curves(made, [(left, right)])["leave-one-out"]
+    fall = made.predict([(left, right)])[0] - made.predict([(left, shorter)])[0]
+    np.testing.assert_allclose(found.falls[-1], fall, rtol=1e-3, atol=1e-5)

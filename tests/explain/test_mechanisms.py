@@ -8,11 +8,13 @@ import torch
 
 from explain.explained import LEFT, RIGHT, explained, matcher
 from models.toy import CASES, Case
+from pairlight import Matcher
 from pairlight.errors import InputError
 from pairlight.explain import mechanisms, stages
 from pairlight.explain.explanation import Comparison, Explanation
 from pairlight.explain.mechanisms import backtraced
 from pairlight.models import MODELS
+from toy_pairs import overlap
 
 
 def case(name: str, **settings: object) -> Case:
@@ -48,6 +50,31 @@ def test_the_matched_terms_of_bm25_add_up_to_its_score():
         assert {it.right.words[j].text for j in fact.right} == {fact.label}
 
 
+def test_a_table_that_is_cut_tells_of_the_others_together_so_that_its_sum_stays_whole(monkeypatch):
+    whole = {fact.label: fact.adds for fact in explained(Case("bm25")).tables[0].facts}
+    monkeypatch.setattr(mechanisms, "MOST", 2)
+    it = matcher(Case("bm25")).explain(LEFT, RIGHT)
+    *told, rest = it.tables[0].facts
+    assert len(told) == 2
+    assert {fact.label for fact in told} <= set(whole)
+    assert (rest.label, rest.left, rest.right) == ("2 more", (), ())
+    np.testing.assert_allclose(sum(fact.adds for fact in told) + rest.adds, it.score, rtol=1e-5)
+
+
+@pytest.mark.parametrize("idf", [False, True])
+def test_drmm_tells_the_say_that_each_word_really_has(idf):
+    torch.manual_seed(0)
+    made = Matcher("drmm", gate="left", idf=idf, dim=6, bins=12)
+    made.fit(overlap(12, seed=0), epochs=0, vectors="none", progress=False)
+    with torch.no_grad():
+        for parameter in made.model.parameters():
+            parameter.normal_(0, 0.4)
+    it = made.explain(LEFT, RIGHT)
+    (table,) = it.tables
+    together = sum(fact.values["histogram"] * fact.values["gate"] for fact in table.facts)
+    np.testing.assert_allclose(together, it.score, rtol=1e-4)
+
+
 def test_the_letters_of_dssm_add_up_to_what_the_words_add():
     it = matcher(case("dssm")).explain("bama", "firi")
     (letters,) = it.tables
@@ -71,6 +98,16 @@ def test_the_windows_of_cdssm_and_the_letters_in_them_add_up_to_its_score(monkey
     }
     assert sum(fact.values["units"] for fact in windows.facts) == 2 * 6
     assert {"#ba", "elo", "ri#"} <= {fact.label for fact in letters.facts}
+
+
+@pytest.mark.parametrize("name", ["mv-lstm", "match-srnn", "match-pyramid"])
+def test_a_grid_that_does_not_add_up_has_its_cells_weighed_one_by_one(monkeypatch, name):
+    monkeypatch.setattr(stages, "MISSING", -1)
+    settings = {} if name == "match-srnn" else {"interaction": "tensor"}
+    it = matcher(case(name, **settings)).explain(LEFT, RIGHT)
+    assert it.cells
+    assert sum(abs(cell.adds) for cell in it.cells) > 0
+    np.testing.assert_allclose(sum(abs(cell.share) for cell in it.cells), 1, rtol=1e-4)
 
 
 def test_a_stage_replayed_is_the_stage_computed(monkeypatch):

@@ -23,6 +23,13 @@ def bm25():
     return Matcher("bm25").fit(overlap(20, seed=0), progress=False)
 
 
+def test_a_threshold_above_all_scores_calls_none_a_match():
+    pairs = Pairs.of(["a"] * 5, ["b"] * 5, [0, 0, 0, 1, 0])
+    (missed,) = called_wrong(pairs, np.full(5, 0.3, np.float32), None)
+    assert missed.rows == (3,)
+    assert missed.about.startswith("A match, missed")
+
+
 def test_the_list_whose_right_answer_stands_lowest_comes_first():
     pairs = table(
         ("a", "a1", 1), ("a", "a2", 0), ("a", "a3", 0),

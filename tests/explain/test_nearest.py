@@ -40,6 +40,11 @@ def test_the_order_of_the_training_pairs_does_not_matter(case):
     np.testing.assert_allclose([a.likeness for a in there], [b.likeness for b in back], rtol=1e-4)
 
 
+@every_model
+def test_a_text_of_one_word_has_neighbours_too(case):
+    assert len(matcher(case).nearest("bama", "kusi bama", TRAIN, n=2)) == 2
+
+
 def test_likeness_is_told_in_spreads_of_what_enters_the_score():
     made = matcher(FIRST["mv-lstm"])
     given = []

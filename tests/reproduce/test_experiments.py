@@ -11,9 +11,11 @@ from pairlight.compare import Cell
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import split
 from pairlight.errors import InputError
+from pairlight.evaluation.evaluate import evaluate_scores
+from pairlight.evaluation.labelled import best_threshold
 from pairlight.models import build, checked
 from pairlight.reproduce import data
-from pairlight.reproduce.cells import every_epoch
+from pairlight.reproduce.cells import every_epoch, per_list
 from pairlight.reproduce.data import SOURCES, Source, prepared
 from pairlight.reproduce.experiments import EXPERIMENTS, Experiment
 from pairlight.reproduce.pictures import draw_bars
@@ -236,3 +238,10 @@ def test_bars_show_the_spread_over_seeds_and_leave_out_what_has_no_figure(tmp_pa
 
     assert drawn("a.png", 0.0) == drawn("b.png", 0.0)
     assert drawn("c.png", 0.05) != drawn("a.png", 0.0)
+
+
+def test_a_threshold_that_calls_none_a_match_is_kept_list_by_list():
+    test, scores = Pairs.of(["a"] * 4, ["b"] * 4, [0, 0, 0, 1]), np.full(4, 0.3, np.float32)
+    result = evaluate_scores(test, scores, kind="pairs", threshold=best_threshold(scores, test.labels))
+    assert per_list(test, scores, result) == {"accuracy": [1, 1, 1, 0]}
+    assert result.metrics["accuracy"] == 0.75

@@ -95,7 +95,8 @@ class Cell:
     value: float
     order: int  # 1 for the strongest of its grid, and so on
     adds: float | None = None  # to the score, against a grid of zeros
-    share: float | None = None  # adds / the sum of |adds| over all cells: from -1 to 1
+    # adds / the sum of |adds| over all cells, or over those told where each was weighed alone: from -1 to 1
+    share: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Whether explanations tell the truth: the words they rank highest are deleted, and the score must fall."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from pairlight.errors import InputError
 from pairlight.explain.explanation import Explanation
+from pairlight.explain.words import joins_without
 from pairlight.models.base import PairModel
 from pairlight.models.scoring import score_pairs
 from pairlight.text.tokenizer import Encoded
@@ -30,7 +32,7 @@ class Deletion:
     falls: tuple[float, ...]  # for each of SHARES: score - score without these words, the mean over pairs
     random: tuple[float, ...]  # the same with as many words of the same pairs, drawn at random
     pairs: int  # that could be explained this way
-    error: float  # standard error of area - random_area, which are compared pair by pair
+    error: float  # standard error of area - random_area, which are compared pair by pair; one pair tells nothing of it
 
     @property
     def area(self) -> float:
@@ -63,7 +65,8 @@ def deletion_curves(
         raise InputError("There are no pairs to delete words of: give one or more.")
     model, tokenizer = matcher.ready
     rng = np.random.default_rng(seed)
-    encoded = tokenizer.encode([*(text for pair in pairs for text in pair), ""], matcher.options.max_length)
+    texts = [*(text for pair in pairs for text in pair), ""]
+    encoded = tokenizer.encode(texts, matcher.options.max_length, parses=model.parses)
     chance = [rng.random(length) for length in encoded.lengths[1::2]]
     orders: dict[By, dict[int, Order]] = {by: {} for by in get_args(By)}
     for number, pair in enumerate(pairs):
@@ -79,8 +82,9 @@ def deletion_curves(
     for by, found in orders.items():
         if found:
             falls, random = _falls(model, encoded, found), at_random[list(found)]
-            error = (falls - random).mean(1).std() / np.sqrt(len(found))
-            curves[by] = Deletion(by, _means(falls), _means(random), len(found), float(error))
+            ahead = (falls - random).mean(1)
+            error = float(ahead.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else math.inf
+            curves[by] = Deletion(by, _means(falls), _means(random), len(found), error)
     return curves
 
 
@@ -108,15 +112,20 @@ def _falls(model: PairModel, encoded: Encoded, orders: dict[int, Order]) -> NDAr
     Pair number p is texts 2p and 2p + 1, and the last text is the empty one as a model reads it. All are scored in one
     go.
     """
-    texts = [encoded.ids[a:b] for a, b in pairwise(encoded.start)]
-    shorter = []
+    spans = [slice(a, b) for a, b in pairwise(encoded.start)]
+    texts, shorter = [encoded.ids[span] for span in spans], []
+    joins = None if encoded.joins is None else [encoded.joins]
     for number, order in orders.items():
         right = texts[2 * number + 1]
         for share in (0.0, *SHARES):
-            kept = np.delete(right, order[: round(share * len(right))])
+            gone = order[: round(share * len(right))]
+            kept = np.delete(right, gone)
             shorter.append(kept if len(kept) else texts[-1])
+            if encoded.joins is not None and joins is not None:
+                joins.append(joins_without(encoded.joins[spans[2 * number + 1]], set(gone.tolist())))
     start = np.cumsum([0, *map(len, texts), *map(len, shorter)])
-    both = Encoded(np.concatenate([*texts, *shorter]), start, 0, encoded.spelling)
+    parses = None if joins is None else np.concatenate(joins)
+    both = Encoded(np.concatenate([*texts, *shorter]), start, 0, encoded.spelling, parses)
     lefts = np.repeat(2 * np.array(list(orders)), 1 + len(SHARES))
     scores = score_pairs(model, both, lefts, len(texts) + np.arange(len(shorter))).astype(float)
     whole, *rest = scores.reshape(len(orders), -1).T

@@ -100,8 +100,9 @@ def _without(seen: Run, met: Call, cells: list[tuple[int, int, int]]) -> list[fl
         return []
 
     def change(x: Tensor) -> Tensor:
+        R = x.shape[3]
         for row, (c, at, _) in enumerate(cells):
-            x[row, c].view(-1)[at] = 0
+            x[row, c, at // R, at % R] = 0
         return x
 
     scores = changed(seen, met.module, change, len(cells))

@@ -26,6 +26,7 @@ from pairlight.parts.grid_conv import GridConv
 from pairlight.parts.grid_pool import GridPool, pieces
 from pairlight.parts.halving import GridHalvingCNN
 from pairlight.parts.letters import Spelt, windows_of_three
+from pairlight.parts.shares import weighed
 from pairlight.parts.soft_bins import SoftBins
 from pairlight.parts.spatial import SpatialGRU
 from pairlight.text.tokenizer import Tokenizer
@@ -167,13 +168,14 @@ def _terms(reading: Reading, model: BM25, _: Call, account: Account) -> None:
             adds = idf * len(where) / (len(where) + slack)
             facts.append(Fact(reading.left.words[i].text, (i,), tuple(where), adds, {"idf": idf, "times": len(where)}))
     about = "Words of the left text that stand in the right one; what they add is the score."
-    account.tables.append(Table("matched terms", about, _largest(facts)))
+    account.tables.append(Table("matched terms", about, _shared_out(facts)))
 
 
 def _histograms(reading: Reading, model: DRMM, _: Call, account: Account) -> None:
     z = next(call.output[0, :, 0] for call in reading.seen.calls if call.module is model.score)
     idf = model.idf[reading.seen.left.ids[0].clamp(max=model.vocab)]
-    g = torch.ones_like(z) if model.rare is None else (model.rare * idf).softmax(0)
+    _, _, a, _ = weighed(model.words, reading.seen.left, reading.seen.right)
+    g = a[0] if model.rare is None else a[0] * (model.rare * idf).softmax(0)
     account.weights.append(Weights("term gate", _numbers(g)))
     facts = [
         Fact(word.text, (i,), (), None, {"histogram": float(z[i]), "gate": float(g[i]), "idf": float(idf[i])})
@@ -214,7 +216,7 @@ def _pieces(reading: Reading, slopes: list[tuple[Spelt, int, Tensor]]) -> tuple[
                 if piece:
                     adds[piece] = adds.get(piece, 0.0) + value
                     where.setdefault(piece, (set(), set()))[side].add(t)
-    return _largest(
+    return _shared_out(
         [
             Fact(vocabulary[piece], tuple(sorted(where[piece][0])), tuple(sorted(where[piece][1])), value)
             for piece, value in adds.items()
@@ -249,7 +251,7 @@ def _windows(reading: Reading, model: CDSSM, _: Call, account: Account) -> None:
                 left, right = (near, ()) if side == 0 else ((), near)
                 windows.append(Fact(label, left, right, adds, {"units": units[t]}))
     about = "Three words at a time, and how many units each wins; all windows together add up to the score."
-    account.tables.append(Table("windows", about, _largest(windows)))
+    account.tables.append(Table("windows", about, _shared_out(windows)))
     about = "The pieces in those windows, counted where their window wins; together they add up to the score."
     account.tables.append(Table("letters", about, _pieces(reading, slopes)))
 
@@ -285,7 +287,7 @@ def _topics(reading: Reading, model: DeepMatch, _: Call, account: Account) -> No
             values = {"decision": float(kept[0][topic].mean())}
             facts.append(Fact(f"topic {topic + 1}", left, right, seen.score - score, values))
     about = "The finest topics with words in both texts; what a topic adds is the score minus that without its words."
-    account.tables.append(Table("topics", about, _largest(facts)))
+    account.tables.append(Table("topics", about, tuple(_largest(facts)[:MOST])))
 
 
 def _in_patch(tokens: Tokens, number: Tensor, patch: Tensor) -> tuple[int, ...]:
@@ -314,7 +316,7 @@ def _bins(reading: Reading, part: BinWeights, call: Call, account: Account) -> N
     about = (
         "Likenesses by the bin their value falls in; what a bin adds is counted before the sigmoid of each left word."
     )
-    account.tables.append(Table("bins", about, _largest(facts)))
+    account.tables.append(Table("bins", about, _shared_out(facts)))
 
 
 def _kernels(reading: Reading, part: SoftBins, call: Call, account: Account) -> None:
@@ -331,7 +333,7 @@ def _kernels(reading: Reading, part: SoftBins, call: Call, account: Account) -> 
         for name, p, w in zip(names, phi, first.weight[0], strict=True)
     ]
     about = "Kernels that count likenesses near μ; what a kernel adds is its count times its weight, before the tanh."
-    account.tables.append(Table("kernels", about, _largest(facts)))
+    account.tables.append(Table("kernels", about, _shared_out(facts)))
 
 
 # Grids that are pooled
@@ -368,7 +370,7 @@ def _pooled(reading: Reading, pool: GridPool, call: Call, account: Account) -> N
         for (c, row, column), total in totals.items()
     ]
     about = "Cells that won their piece of the grid, and all the words that each of them looks at."
-    account.tables.append(Table("pooled cells", about, _largest(facts)))
+    account.tables.append(Table("pooled cells", about, _shared_out(facts)))
 
 
 def _halved(reading: Reading, part: GridHalvingCNN, call: Call, account: Account) -> None:
@@ -382,7 +384,7 @@ def _halved(reading: Reading, part: GridHalvingCNN, call: Call, account: Account
         left, right = (_reach(part, place, spans) for place, spans in ((p, reading.rows), (q, reading.columns)))
         facts.append(Fact(f"cell {p + 1}, {q + 1}", left, right, float(adds[p, q])))
     about = "Cells of the last layer, and all the words that each of them looks at."
-    account.tables.append(Table("pooled cells", about, _largest(facts)))
+    account.tables.append(Table("pooled cells", about, _shared_out(facts)))
 
 
 def _reach(part: GridHalvingCNN, place: int, spans: Spans) -> tuple[int, ...]:
@@ -409,8 +411,16 @@ READERS: dict[type[nn.Module], Reader] = {
 }
 
 
-def _largest(facts: list[Fact]) -> tuple[Fact, ...]:
-    return tuple(sorted(facts, key=lambda fact: -abs(fact.adds or 0))[:MOST])
+def _largest(facts: list[Fact]) -> list[Fact]:
+    return sorted(facts, key=lambda fact: -abs(fact.adds or 0))
+
+
+def _shared_out(facts: list[Fact]) -> tuple[Fact, ...]:
+    """The lines that add most and, where there are more, a last one of all others together: the sum stays whole."""
+    facts = _largest(facts)
+    rest = facts[MOST:]
+    others = [Fact(f"{len(rest)} more", adds=sum(fact.adds or 0 for fact in rest))] if rest else []
+    return (*facts[:MOST], *others)
 
 
 def _numbers(x: Tensor) -> tuple[float, ...]:

@@ -94,6 +94,7 @@ def ranked_low(pairs: Pairs, scores: Floats) -> list[Wrong]:
 def called_wrong(pairs: Pairs, scores: Floats, threshold: float | None) -> list[Wrong]:
     """Pairs on the wrong side of the threshold, the furthest first; without one, of that which suits these pairs."""
     right = pairs.labels > 0
+    scores = scores.astype(np.float64)  # a threshold just above the highest score would be rounded down to it
     cut = best_threshold(scores, right) if threshold is None else threshold
     rows = np.flatnonzero((scores >= cut) != right)
     found = []

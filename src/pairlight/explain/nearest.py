@@ -58,11 +58,13 @@ def nearest_pairs(model: PairModel, encoded: Encoded, pairs: Pairs, n: int) -> t
 
 
 def scoring_stages(model: PairModel, encoded: Encoded) -> list[nn.Module]:
-    """The stage `score`, else the outermost stages that give one number a pair; texts 0 and 1 are read to see."""
+    """The stage `score`, else the outermost stages that give one number a pair; the longest text is read to see."""
     score = getattr(model, "score", None)
     if isinstance(score, nn.Module):
         return [score]
-    seen = run(model, *(tokens(encoded, np.array([text]), _device(model)) for text in (0, 1)))
+    # Of a text of one word, a number a word could not be told from one a pair.
+    longest = tokens(encoded, encoded.lengths.argmax(keepdims=True), _device(model))
+    seen = run(model, longest, longest)
     one = {call.module for call in seen.calls if isinstance(call.output, Tensor) and call.output.numel() == 1}
     return [stage for stage in model.children() if stage in one]
 

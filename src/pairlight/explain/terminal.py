@@ -139,6 +139,8 @@ def _sections(it: Explanation, width: int, coloured: bool) -> Iterable[Text]:
             numbers = "".join(f"  {name} {value:.3g}" for name, value in (fact.values or {}).items())
             adds = "" if fact.adds is None else f"  adds {fact.adds:+.3f}"
             yield Text(f"     {fact.label}{adds}{numbers}")
+        if len(table.facts) > MARKED:
+            yield Text(f"     ({len(table.facts) - MARKED} more lines in the page and in JSON)", "dim")
     if it.nearest:
         yield Text("\nTraining pairs most like this one", "bold")
         for near in it.nearest:

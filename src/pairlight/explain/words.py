@@ -1,5 +1,7 @@
 """What each word of either text adds to the score: by leaving it out, and by growing its vector from zero."""
 
+from collections.abc import Set
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -37,19 +39,20 @@ def _joins_left(encoded: Encoded) -> NDArray[np.int32] | None:
     if encoded.joins is None:
         return None
     both = [encoded.joins[encoded.start[t] : encoded.start[t + 1]] for t in range(2)]
-    shorter = [_without(joins, place) for joins in both for place in range(len(joins))]
+    shorter = [joins_without(joins, {place}) for joins in both for place in range(len(joins))]
     return np.concatenate([*both, *shorter])
 
 
-def _without(joins: NDArray[np.int32], gone: int) -> NDArray[np.int32]:
-    """The join places of a text without one of its words; -1 where there is no join more."""
+def joins_without(joins: NDArray[np.int32], gone: Set[int]) -> NDArray[np.int32]:
+    """The join places of a text without some of its words; -1 where there is no join more."""
     found: list[int] = []
-    there = [place != gone for place in range(len(joins))]
+    there = [place not in gone for place in range(len(joins))]
+    words = max(sum(there), 1)
     for at in joins[:-1].tolist() if joins[0] >= 0 else []:
         if there[at] and there[at + 1]:
             found.append(sum(there[:at]))
         there[at : at + 2] = [there[at] or there[at + 1]]
-    return np.array(found + [-1] * max(len(joins) - 1 - len(found), int(len(joins) == 1)), np.int32)
+    return np.array(found + [-1] * (words - len(found)), np.int32)
 
 
 def grown(seen: Run) -> Integrated | None:

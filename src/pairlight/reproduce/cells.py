@@ -85,4 +85,6 @@ def per_list(test: Pairs, scores: Any, result: Result) -> dict[str, list[float]]
         return {name: values.round(6).tolist() for name, values in result.per_list.items()}
     if result.threshold is None:
         return {}
-    return {"accuracy": ((np.asarray(scores) >= result.threshold) == (test.labels > 0)).astype(int).tolist()}
+    return {
+        "accuracy": ((np.asarray(scores, np.float64) >= result.threshold) == (test.labels > 0)).astype(int).tolist()
+    }
