@@ -153,6 +153,15 @@ def test_deepmatch_keeps_its_topics_where_training_goes_on(pairs, tmp_path):
     np.testing.assert_allclose(matcher.predict(HELD), old.predict(HELD), atol=1e-6)
 
 
+def test_urae_keeps_its_autoencoder_where_training_goes_on(pairs, tmp_path):
+    old = Matcher("urae", **SMALL["urae"]).fit(pairs, HELD, **QUICK)
+    old.save(tmp_path)
+    new = pairs.take(np.arange(9))
+    matcher = Matcher("urae").fit(new, new, init=tmp_path, **(QUICK | {"epochs": 0}))
+    assert float(matcher.model.spread) == float(old.model.spread) != 1
+    np.testing.assert_allclose(matcher.predict(HELD), old.predict(HELD), atol=1e-6)
+
+
 def test_a_model_can_be_copied(trained):
     twin = copy.deepcopy(trained.model)
     assert twin.settings == trained.model.settings
@@ -170,6 +179,52 @@ def test_mined_negatives_make_lists_out_of_right_pairs_alone(pairs):
     for how in ("random", "bm25"):
         matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, HELD, negatives=how, wrong=2, **QUICK)
         assert matcher.facts["train"]["pairs"] == 3 * len(right)
+
+
+def test_right_pairs_alone_train_without_a_dev_set_once_negatives_are_mined(pairs):
+    right = pairs.take(np.flatnonzero(pairs.label > 0))
+    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, negatives="random", wrong=2, **QUICK)
+    assert matcher.options.metric == "MAP"
+    assert matcher.dev.lists == 4
+    assert (matcher.dev.label > 0).sum() == 4 < len(matcher.dev) <= 12
+    with pytest.raises(InputError, match=r"The dev set can't choose the best epoch by accuracy\. Each of the 4 pairs"):
+        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, loss="cross-entropy", **QUICK)
+
+
+def test_labels_beyond_0_to_1_are_learnt_by_squares_and_cross_entropy_refuses_them(pairs):
+    graded = Pairs.of(
+        [f"bama {n}" for n in range(40)], [f"bama {n % 7}" for n in range(40)], [n % 6 for n in range(40)]
+    )
+    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded, graded, **QUICK)
+    assert matcher.options.loss == "squared"
+    assert all(epoch["loss"] >= 0 for epoch in matcher.history.epochs)
+    with pytest.raises(InputError, match="A label is 2, and cross-entropy wants labels from 0 to 1: train with --loss"):
+        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded, graded, **QUICK, loss="cross-entropy")
+
+
+def test_a_second_fit_keeps_nothing_of_the_first(pairs):
+    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, **QUICK)
+    assert matcher.history.epochs
+    assert matcher.calibration is not None
+    right = HELD.take(np.flatnonzero(HELD.label > 0))
+    matcher.fit(pairs, right, **(QUICK | {"epochs": 0}))
+    assert not matcher.history.epochs
+    assert matcher.calibration is None
+
+
+def test_the_threshold_is_that_of_the_metric_which_chose_the_epoch(pairs):
+    few = np.flatnonzero((pairs.label == 0) | (pairs.group < 8))
+    table = Pairs.of(
+        [f"{n} {pairs.texts[pairs.left[n]]}" for n in few], [pairs.texts[pairs.right[n]] for n in few], pairs.label[few]
+    )
+    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(table, table, **QUICK, metric="F1")
+    assert matcher.evaluate(table).metrics["F1"] == pytest.approx(matcher.history.best)
+
+
+def test_an_empty_query_is_refused(trained):
+    for documents in (["bama"], trained.encode(["bama"])):
+        with pytest.raises(InputError, match="The query is empty"):
+            trained.rank(" ", documents)
 
 
 def test_vectors_set_the_size_of_words(pairs, tmp_path):
@@ -250,5 +305,6 @@ def test_the_card_tells_data_settings_results_and_command(trained, tmp_path):
 
 
 def test_a_device_that_is_not_here_is_told(pairs):
-    with pytest.raises(InputError, match="device='warp' can't be used here"):
-        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, device="warp", **QUICK)
+    for device in ("warp", "meta"):
+        with pytest.raises(InputError, match=f"device='{device}' can't be used here"):
+            Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, device=device, **QUICK)

@@ -10,11 +10,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pairlight.data.pairs import Pairs
+from pairlight.errors import InputError
 from pairlight.files import write_text
 from pairlight.tasks.recipes import recipe
 
@@ -99,10 +101,15 @@ def compare(
                 found[cell.name] = future.result()
                 write_text(folder / f"{cell.name}.json", json.dumps(found[cell.name], indent=1) + "\n")
                 done(cell, found[cell.name], len(found) / len(cells))
-        except BaseException:
+        except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
                 process.terminate()
+            if isinstance(error, BrokenProcessPool):
+                raise InputError(
+                    "A training was killed, as happens where memory runs out. Finished cells are kept: run it again, "
+                    "with fewer --jobs."
+                ) from None
             raise
         pool.shutdown()
     return [found[cell.name] for cell in cells]
@@ -188,7 +195,7 @@ def as_markdown(rows: list[dict[str, Any]], metric: str, caption: str, curves: P
 
 def as_html(rows: list[dict[str, Any]], metric: str, caption: str, curves: Path | None = None) -> str:
     """The leaderboard as one page; a bar behind each figure shows its size. Only its links lead to other files."""
-    best = max(row["test"][metric] for row in rows)
+    best = max(row["test"][metric] for row in rows) or 1.0
     links = _linked(rows)
     head = "".join(f"<th>{html.escape(name)}</th>" for name in _headings(rows, metric))
     head += "<th>disagreements</th>" if links else ""

@@ -33,7 +33,7 @@ class Shown:
 def demo(out: Path, seed: int = 1) -> Shown:
     """Train MV-LSTM on sentence completion, measure it once on test, save it, and explain an example."""
     with showing() as show:
-        parts = load("sotu", seed=seed, progress=lambda done: show.share("Making pairs", done))
+        parts = load("sotu", progress=lambda done: show.share("Making pairs", done))
         show.say(
             f"{sum(part.lists for part in parts.values()):,} sentences of State of the Union speeches, cut at a comma;"
         )

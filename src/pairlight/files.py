@@ -10,7 +10,15 @@ from typing import IO
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path` for writing bytes; it takes the place of `path` only if all went well."""
+    """Open a temporary file beside `path` for writing bytes; it takes the place of `path` only if all went well.
+
+    A pipe or a device is written to as it is, and a link stays a link.
+    """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("wb") as file:
+            yield file
+        return
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

@@ -24,7 +24,7 @@ from pairlight.encodings import Encodings, Progress, encode_texts, known_dtype, 
 from pairlight.errors import InputError
 from pairlight.evaluation.calibration import Calibration, fit_calibration
 from pairlight.evaluation.evaluate import evaluate_scores, kind_of
-from pairlight.evaluation.labelled import best_threshold
+from pairlight.evaluation.labelled import ThresholdMetric, best_threshold
 from pairlight.evaluation.result import Kind, Result
 from pairlight.explain.explain import compared, explain_pair
 from pairlight.explain.explanation import Comparison, Explanation, Neighbour
@@ -36,6 +36,7 @@ from pairlight.models.scoring import score_pairs
 from pairlight.progress import Show, showing
 from pairlight.text.tokenizer import Encoded, Tokenizer
 from pairlight.training.fit import History, fit
+from pairlight.training.losses import label_loss
 from pairlight.training.options import PAIR_METRICS, Options
 from pairlight.training.start import start
 
@@ -54,6 +55,7 @@ class Matcher:
         self.options = Options.of(model_named(model).recipe, {})
         self.calibration: Calibration | None = None
         self.history = History()
+        self.dev: Pairs | None = None  # what the best epoch was chosen on; not saved
         self.facts: dict[str, Any] = {}
         self._fingerprint: tuple[tuple[tuple[int, int], ...], str] | None = None
 
@@ -71,7 +73,7 @@ class Matcher:
         progress: bool = True,
         **options: Any,
     ) -> Self:
-        """Train on pairs, keep the epoch that does best on `dev` (else on a tenth of the lists set aside).
+        """Train on pairs, keep the epoch that does best on `dev`, else on a tenth of the lists set aside (`self.dev`).
 
         `init` is the folder of a trained model to start from; `options` are those of `pairlight.training.options`.
         With `folder`, a checkpoint after every epoch goes there and `resume` continues from it. Ctrl-C ends training
@@ -95,23 +97,23 @@ class Matcher:
         papers = model_named(self.name).recipe
         wanted = Options.of(papers, options)
         pairs = _pairs(train)
-        if dev is None:
-            pairs, held = split(pairs, (0.9, 0.1), seed=wanted.seed)
-            show.say(f"No dev set given: {held.lists} of {held.lists + pairs.lists} lists set aside as one.")
-        else:
-            held = _pairs(dev)
         if wanted.negatives != "list":
             pairs = mine(pairs, wanted.negatives, wanted.wrong, wanted.top, wanted.seed)
             show.say(f"Mined negatives ({wanted.negatives}): {len(pairs):,} pairs.")
+        if dev is None:
+            pairs, held = split(pairs, (0.9, 0.1), seed=wanted.seed)
+            show.say(f"No dev set given: {held.lists:,} of {held.lists + pairs.lists:,} lists set aside as one.")
+        else:
+            held = _pairs(dev)
         loss = options.get("loss", "auto" if kind_of(pairs) == "pairs" else wanted.loss)
         if loss == "auto":
-            loss = "hinge" if kind_of(pairs) == "ranking" else "cross-entropy"
+            loss = "hinge" if kind_of(pairs) == "ranking" else label_loss(pairs.labels)
         metric = ("MAP" if kind_of(held) == "ranking" else "accuracy") if wanted.metric == "auto" else wanted.metric
         self.options = Options.of(papers, options | {"loss": loss, "metric": metric})
 
         torch.manual_seed(self.options.seed)
         older = None if init is None else self._older(init)
-        self._fingerprint = None
+        self._fingerprint, self.calibration, self.history, self.dev = None, None, History(), held
         self.tokenizer, self.model = start(self.name, self.settings, pairs, self.options, show, older)
         encoded = self._encoded(pairs.texts)
         model = self.model.to(_device(device))
@@ -120,6 +122,7 @@ class Matcher:
             model.prepare(encoded, pairs)
         if any(parameter.requires_grad for parameter in model.parameters()) and self.options.epochs:
             held_ids = self._encoded(held.texts)
+            _can_judge(held, metric, set_aside=dev is None)
             self.history = fit(
                 model,
                 encoded,
@@ -138,7 +141,8 @@ class Matcher:
     def calibrate(self, dev: Any) -> Self:
         """Fit probabilities and the threshold between match and no match on dev pairs."""
         pairs = _pairs(dev)
-        self.calibration = fit_calibration(self._scored(pairs), pairs.labels)
+        by: ThresholdMetric = "F1" if self.options.metric == "F1" else "accuracy"
+        self.calibration = fit_calibration(self._scored(pairs), pairs.labels, by)
         return self
 
     # Use
@@ -159,6 +163,8 @@ class Matcher:
 
         Documents are texts, or what `encode` made of them.
         """
+        if not query.strip():
+            raise InputError("The query is empty: give a text of one word or more.")
         if not len(documents):
             return []
         if isinstance(documents, Encodings):
@@ -339,27 +345,33 @@ def _pairs(source: Any, need_label: bool = True) -> Pairs:
 
 def _judged(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
     """The dev metric; where it takes a threshold, the one that suits dev best."""
-    named: dict[str, Any] = {"accuracy": "accuracy", "F1": "F1"}
+    named: dict[str, ThresholdMetric] = {"accuracy": "accuracy", "F1": "F1"}
     threshold = best_threshold(scores, dev.labels, named[metric]) if metric in named else None
     kind: Kind = "pairs" if metric in PAIR_METRICS else "ranking"
     return evaluate_scores(dev, scores, kind=kind, threshold=threshold).metrics[metric]
 
 
+def _can_judge(dev: Pairs, metric: str, set_aside: bool) -> None:
+    """Say so before training where dev can't choose an epoch."""
+    try:
+        _judged(dev, np.zeros(len(dev), np.float32), metric)
+    except InputError as error:
+        more = " Wrong texts can be mined: --negatives random." if set_aside else ""
+        raise InputError(f"The dev set can't choose the best epoch by {metric}. {error}{more}") from None
+
+
 def _device(name: str) -> torch.device:
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).item()
     except (RuntimeError, AssertionError) as error:
         raise InputError(f"device={name!r} can't be used here ({str(error).splitlines()[0]}): try cpu.") from None
     return device
 
 
 def _facts(pairs: Pairs) -> dict[str, Any]:
-    """What identifies a table: its size and a digest of its texts and labels."""
-    digest = hashlib.sha256("\n".join(pairs.texts).encode("utf-8", "surrogatepass"))
-    for column in (pairs.left, pairs.right, pairs.label):
-        digest.update(b"" if column is None else column.tobytes())
-    return {"pairs": len(pairs), "lists": pairs.lists, "texts": len(pairs.texts), "sha256": digest.hexdigest()}
+    """What identifies a table: its size and its digest."""
+    return {"pairs": len(pairs), "lists": pairs.lists, "texts": len(pairs.texts), "sha256": pairs.digest()}
 
 
 def _read(path: Path) -> bytes:

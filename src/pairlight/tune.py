@@ -1,6 +1,5 @@
 """Which learning rate, start and settings suit a model on these pairs: tried one after another, judged on dev alone."""
 
-import hashlib
 import json
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -48,18 +47,23 @@ def tune(
         raise InputError("Tuning needs optuna: pip install 'pairlight[tune]'.") from None
 
     kept = {name: [checked(model, {name: value})[name] for value in values] for name, values in choices.items()}
-    seed = Options.of(model_named(model).recipe, options).seed
-    about = {"model": model, "choices": kept, "options": dict(options), "train": _digest(train), "dev": _digest(dev)}
+    usual = Options.of(model_named(model).recipe, options)
+    if not usual.epochs:
+        raise InputError("epochs=0 trains nothing, and there is nothing to be tuned: give 1 or more.")
+    about = {"model": model, "choices": kept, "options": dict(options), "train": train.digest(), "dev": dev.digest()}
     folder.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
-        study = optuna.create_study(storage=storage, study_name="tune", direction="maximize", load_if_exists=True)
+        try:
+            storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+            study = optuna.create_study(storage=storage, study_name="tune", direction="maximize", load_if_exists=True)
+        except (ValueError, KeyError):
+            raise InputError(f"{folder / JOURNAL} is damaged: give another folder to --out, or delete it.") from None
         _same(study, about, folder)
         ended = len(_ended(study))
         # A stopped study goes on with a stream of its own, so that it does not try the same again.
-        study.sampler = optuna.samplers.TPESampler(seed=seed + 1_000_003 * ended)
+        study.sampler = optuna.samplers.TPESampler(seed=usual.seed + 1_000_003 * ended)
         for number in range(ended + 1, trials + 1):
             trial = study.ask()
             settings, chosen = _drawn(trial, model, kept, options)
@@ -126,10 +130,3 @@ def _same(study: "Study", about: dict[str, Any], folder: Path) -> None:
     elif known != json.loads(json.dumps(about)):
         different = ", ".join(name for name in about if known.get(name) != json.loads(json.dumps(about[name])))
         raise InputError(f"{folder} holds a study with another {different}: give another folder to --out.")
-
-
-def _digest(pairs: Pairs) -> str:
-    digest = hashlib.sha256("\n".join(pairs.texts).encode("utf-8", "surrogatepass"))
-    for column in (pairs.left, pairs.right, pairs.label):
-        digest.update(b"" if column is None else column.tobytes())
-    return digest.hexdigest()

@@ -249,6 +249,147 @@ def test_ctrl_c_in_the_first_epoch_says_how_to_begin_anew(run, data, tmp_path, m
     assert run("train", data, "--out", tmp_path / "m", *SMALL, "--overwrite")[0] == 0
 
 
+def labelled(path, labels, word="w"):
+    rows = [f"{word}{n} bama\tdelo {n % 5} bama\t{label}" for n, label in enumerate(labels)]
+    path.write_text("\n".join(["left\tright\tlabel", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_right_pairs_alone_train_once_negatives_are_mined(run, tmp_path):
+    right = labelled(tmp_path / "right.tsv", [1] * 40)
+    assert "--negatives random" in run("train", right, "--out", tmp_path / "a", *SMALL, "--loss", "hinge")[2]
+    code, said, _ = run("train", right, "--out", tmp_path / "b", *SMALL, "--negatives", "random")
+    assert code == 0
+    assert "dev   P@1" in said
+
+
+def test_what_cant_be_measured_is_told_before_training(run, data, tmp_path):
+    right = labelled(tmp_path / "right.tsv", [1] * 40)
+    code, _, told = run("train", data, "--test", right, "--out", tmp_path / "m", *SMALL)
+    assert code == 2
+    assert told.strip().startswith(
+        f"pairlight: Nothing can be measured on --test {right}. Each of the 40 pairs is a match"
+    )
+    assert not (tmp_path / "m").exists()
+
+
+def test_overwriting_touches_nothing_before_the_data_are_read(run, model, tmp_path):
+    kept = tmp_path / "m"
+    shutil.copytree(model, kept)
+    before = sorted(kept.rglob("*"))
+    assert run("train", tmp_path / "missing.tsv", "--out", kept, "--overwrite")[0] == 2
+    assert sorted(kept.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--metric", "accuracy"], "--metric accuracy does not measure ranking lists: give one of P@1"),
+        (["--test", "PAIRS", "--dev", "DATA"], "here dev of ranking lists and test of labelled pairs"),
+        (["--test", "RIGHT"], "Nothing can be measured on the test part. Each of the 40 pairs is a match"),
+    ],
+)
+def test_comparing_by_what_cant_be_measured_is_told_before_training(run, data, tmp_path, arguments, said):
+    named = {
+        "DATA": data,
+        "PAIRS": labelled(tmp_path / "pairs.tsv", [0, 1] * 20),
+        "RIGHT": labelled(tmp_path / "right.tsv", [1] * 40),
+    }
+    given = [named.get(each, each) for each in arguments]
+    code, _, told = run("compare", data, "--models", "bm25", "--seeds", "1", "--out", tmp_path / "c", *given)
+    assert code == 2
+    assert said in told
+    assert not (tmp_path / "c" / "cells").exists()
+
+
+def test_a_leaderboard_of_other_data_is_not_served(run, data, tmp_path):
+    other = write_tsv(tmp_path / "other.tsv", overlap(20, seed=7))
+    arguments = ["--models", "bm25", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "c"]
+    assert run("compare", data, *arguments)[0] == 0
+    code, _, told = run("compare", other, *arguments)
+    assert code == 2
+    assert "holds a leaderboard of other data (train, dev, test): give another folder to --out." in told
+    assert run("compare", data, *arguments, "--metric", "auto")[0] == 0
+
+
+def test_a_leaderboard_where_all_score_nothing_is_written(run, tmp_path):
+    rows = [(f"a{n} b{n}", f"{side}{n} z{n}", side == "y") for n in range(30) for side in ("x", "y")]
+    path = tmp_path / "none.tsv"
+    lines = [f"{left}\t{right}\t{label:d}" for left, right, label in rows]
+    path.write_text("\n".join(["left\tright\tlabel", *lines]), encoding="utf-8")
+    arguments = ["--models", "bm25", "--seeds", "1", "--jobs", "1", "--metric", "P@1", "--out", tmp_path / "c"]
+    assert run("compare", path, *arguments)[0] == 0
+    assert "| bm25 | 0.000 ± 0.000 |" in (tmp_path / "c" / "leaderboard.md").read_text()
+    assert (tmp_path / "c" / "leaderboard.json").exists()
+
+
+def test_a_named_set_is_split_the_same_whatever_seed_trains_on_it(run, tmp_path, monkeypatch):
+    asked = []
+
+    def made(texts, *, seed, limit, progress):
+        asked.append(seed)
+        return dict(zip(("train", "dev", "test"), (overlap(9, seed=each) for each in range(3)), strict=True))
+
+    monkeypatch.setattr("pairlight.tasks.catalogue.completion", made)
+    monkeypatch.setattr("pairlight.tasks.catalogue.raw_texts", lambda name: [])
+    assert run("train", "sotu", "--model", "bm25", "--seed", "5", "--out", tmp_path / "m")[0] == 0
+    assert run("evaluate", tmp_path / "m", "sotu")[0] == 0
+    assert run("compare", "sotu", "--models", "bm25", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "c")[0] == 0
+    assert run("data", "show", "sotu", "--seed", "3")[0] == 0
+    assert asked == [0, 0, 0, 0]
+    assert run("data", "show", "sotu", "--seed", "-1")[0] == 2
+
+
+def test_a_named_set_keeps_its_own_parts(run, tmp_path):
+    arguments = ["compare", "wikiqa", "--models", "bm25", "--dev", "d.tsv", "--out", tmp_path / "c"]
+    assert "leave --dev and --test out" in run(*arguments)[2]
+
+
+def test_a_training_that_is_killed_is_told(run, data, tmp_path, monkeypatch):
+    monkeypatch.setattr("pairlight.compare._run", killed)
+    code, _, told = run("compare", data, "--models", "bm25", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "c")
+    assert code == 2
+    assert "A training was killed" in told
+
+
+def killed(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_too_little_memory_is_told(run, data, tmp_path):
+    for settings in ("hidden=1000000000", "dim=100000000000"):
+        arguments = ["--set", settings, "--vectors", "none", "--epochs", "1"]
+        code, _, told = run("train", data, "--out", tmp_path / "m", *arguments)
+        assert (code, "not enough memory" in told) == (1, True)
+
+
+def test_a_run_is_measured_without_a_model(run, data, model, tmp_path):
+    code, _, told = run("evaluate", model, data, "--run", tmp_path / "r", "--qrels", tmp_path / "q")
+    assert code == 2
+    assert "--run is measured without a model" in told
+
+
+def test_ids_come_out_with_the_scores(run, model, tmp_path):
+    (tmp_path / "p.tsv").write_text("qid\tleft\tdid\tright\nq1\tbama\td7\tdelo\n", encoding="utf-8")
+    said = run("score", model, tmp_path / "p.tsv", "--left-id", "qid", "--right-id", "did")[1].splitlines()
+    assert said[0].split("\t") == ["left_id", "right_id", "left", "right", "score"]
+    assert said[1].split("\t")[:4] == ["q1", "d7", "bama", "delo"]
+
+
+def test_neighbours_are_looked_for_in_columns_of_the_usual_names(run, model, tmp_path):
+    (tmp_path / "p.tsv").write_text("q\ta\ty\nbama\tdelo\t1\n", encoding="utf-8")
+    code, _, told = run("explain", model, "bama", "delo", "--nearest", tmp_path / "p.tsv")
+    assert code == 2
+    assert "lacks a column left, right or label: rename its columns so." in told
+
+
+def test_a_settings_file_of_another_shape_is_told(run, data, tmp_path):
+    (tmp_path / "s.json").write_text('{"model": "mv-lstm", "settings": {}, "options": []}')
+    code, _, told = run("train", data, "--settings", tmp_path / "s.json", "--out", tmp_path / "m")
+    assert code == 2
+    assert "lacks a model, settings or options" in told
+
+
 def test_comparing_writes_a_leaderboard_and_runs_no_cell_twice(run, data, tmp_path):
     arguments = ["compare", data, "--models", "random,bm25,lstm-rnn", "--seeds", "2", "--out", tmp_path, "--jobs", "2"]
     arguments += ["--epochs", "1", "--vectors", "none"]

@@ -63,6 +63,8 @@ def test_another_study_in_the_folder_is_left_alone(run, data, tmp_path):
     ("arguments", "said"),
     [
         (["tune", "DATA", "--out", "s", "--model", "bm25", "--trials", "1"], "nothing to be tuned"),
+        (["tune", "DATA", "--out", "s", "--epochs", "0"], "epochs=0 trains nothing"),
+        (["tune", "DATA", "--out", "damaged"], "study.journal is damaged: give another folder to --out"),
         (["tune", "DATA", "--out", "s", "--try", "kk=3"], "no setting 'kk'"),
         (["tune", "DATA", "--out", "s", "--model", "magic"], "magic"),
         (["train", "DATA", "--out", "m", "--settings", "nowhere.json"], "nowhere.json"),
@@ -73,6 +75,8 @@ def test_another_study_in_the_folder_is_left_alone(run, data, tmp_path):
 )
 def test_what_cannot_be_done_is_one_clear_line(run, data, tmp_path, monkeypatch, arguments, said):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "study.journal").write_text("garbage\nand more\n")
     (tmp_path / "other.json").write_text('{"model": "lstm-rnn", "settings": {}, "options": {}}')
     code, _, err = run(*({"DATA": data}.get(each, each) for each in arguments))
     assert code == 2

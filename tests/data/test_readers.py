@@ -233,10 +233,23 @@ def test_a_bad_row_is_reported_with_its_line_or_skipped(tmp_path: Path, name: st
     assert len(report.first_errors[0]) < 400
 
 
-def test_a_quote_left_open_spoils_the_rest_and_is_told_at_its_line(tmp_path: Path) -> None:
+def test_a_quote_left_open_spoils_its_own_line_alone(tmp_path: Path) -> None:
     path = given_bytes(tmp_path, b'left,right,label\na,b,1\n"c,d,1\ne,f,0\n', "p.csv")
     assert f"{path}, line 3: broken CSV" in fault(path)
-    assert rows_of(read_pairs(path, skip_bad_rows=True)[0]) == [("a", "b", 1.0)]
+    pairs, report = read_pairs(path, skip_bad_rows=True)
+    assert rows_of(pairs) == [("a", "b", 1.0), ("e", "f", 0.0)]
+    assert (report.rows, report.skipped) == (3, 1)
+
+
+def test_quotes_left_open_in_a_long_file_lose_no_other_row(tmp_path: Path) -> None:
+    rows = [f"left {n},right {n} {'a' * 30},{n % 2}" for n in range(9000)]
+    bad = {3, 4000, 4001, 8999}
+    lines = ["left,right,label", *(f'"{row}' if n in bad else row for n, row in enumerate(rows))]
+    pairs, report = read_pairs(given_bytes(tmp_path, "\n".join(lines).encode(), "p.csv"), skip_bad_rows=True)
+    assert len(pairs) == 8996
+    assert (report.rows, report.skipped) == (9000, 4)
+    assert ", line 5: " in report.first_errors[0]
+    assert "a text of more than 131,072 characters: close its quote" in report.first_errors[0]
 
 
 def test_an_empty_id_is_a_bad_row(tmp_path: Path) -> None:

@@ -54,6 +54,19 @@ def test_a_file_that_holds_no_vectors_is_told(tmp_path):
         load_vectors(str(tmp_path / "v.txt"), ["a"])
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("v.txt.gz", gzip.compress(b"a 1 2\n" * 999, mtime=0)[:20] + b"damaged" * 9),
+        ("v.bin", (793712314).to_bytes(4, "little") + b"\x0c\0\0\0"),
+    ],
+)
+def test_a_damaged_file_is_told(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match="does not read as word vectors"):
+        load_vectors(str(tmp_path / name), ["a"])
+
+
 def test_skip_gram_depends_on_the_seed_alone():
     texts = [["a", "b", "c", "d"], ["a", "c", "e"]] * 20
     one = skip_gram(texts, ["a", "b", "z"], dim=8, seed=3)

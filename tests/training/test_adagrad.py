@@ -46,8 +46,8 @@ def test_a_model_trained_on_rows_ends_as_one_trained_on_whole_tables(pairs, monk
     rows = trained(pairs)
     assert rows.model.words.embed.table.sparse
 
-    def whole(model, options):
-        optimizer = real(model, options)
+    def whole(model, options, fused):
+        optimizer = real(model, options, fused)
         model.words.embed.table.sparse = False
         return optimizer
 

@@ -41,12 +41,12 @@ def test_lists_without_better_and_worse_texts_are_refused():
 
 
 def test_labelled_pairs_come_once_each_with_their_label():
-    epoch = Labelled(GRADED).epoch(np.random.default_rng(0))
+    epoch = Labelled(GRADED, "squared").epoch(np.random.default_rng(0))
     assert epoch.right.shape == (10, 1)
     assert epoch.label.tolist() == [2, 0, 1, 0, 0, 1, 0, 1, 0, 0]
 
 
-@pytest.mark.parametrize("kind", [Labelled, lambda pairs: Lists(pairs, 1)])
+@pytest.mark.parametrize("kind", [lambda pairs: Labelled(pairs, "squared"), lambda pairs: Lists(pairs, 1)])
 def test_pairs_without_labels_are_refused(kind):
     with pytest.raises(InputError, match="have no labels"):
         kind(Pairs.of(["a"], ["b"]))

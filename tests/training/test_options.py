@@ -22,6 +22,7 @@ def test_what_is_given_goes_before_the_paper_and_the_paper_before_the_house():
         ({"loss": "huber"}, "loss='huber' is none of auto, hinge"),
         ({"metric": "recall"}, "metric='recall' is none of"),
         ({"clip": float("inf")}, "clip=inf"),
+        ({"seed": 2**32}, "seed=4294967296 is out of range: it must be at most 4294967295"),
     ],
 )
 def test_an_impossible_option_names_value_rule_and_remedy(given, said):

@@ -49,6 +49,10 @@ def main() -> None:
         _stop(1, f"{error.strerror or error}{where}. Nothing was left half-written; make room or check the path.")
     except KeyboardInterrupt:
         _stop(130, "Stopped.")
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and not any(word in str(error) for word in ("allocate", "Storage size")):
+            raise  # PyTorch has no error of its own for this
+        _stop(1, "There is not enough memory for this: take smaller settings, a smaller --batch or fewer --jobs.")
 
 
 def _stop(code: int, line: str) -> None:

@@ -55,14 +55,24 @@ class Columns:
             show.say(f"Skipped {report.skipped:,} bad rows of {report.rows:,}. The first: {report.first_errors[0]}")
         return pairs
 
-    def part(self, source: str, part: str, folder: Path | None, seed: int, show: Show) -> Pairs:
+    def part(self, source: str, part: str, folder: Path | None, show: Show) -> Pairs:
         """The pairs of a file, or one part of a named set."""
-        return named(source, folder, seed, show)[part] if source in SETS else self.read(source, show)
+        return named(source, folder, show)[part] if source in SETS else self.read(source, show)
 
 
-def named(name: str, folder: Path | None, seed: int, show: Show) -> dict[str, Pairs]:
+def named(name: str, folder: Path | None, show: Show) -> dict[str, Pairs]:
     """All parts of a named set, with a bar while it is made."""
-    return load(name, folder, seed=seed, progress=lambda done: show.share(f"Making {name}", done))
+    return load(name, folder, progress=lambda done: show.share(f"Making {name}", done))
+
+
+def check_measurable(pairs: Pairs, name: str) -> None:
+    """Say before a training that nothing could be measured after it."""
+    from pairlight.evaluation.evaluate import evaluate_scores
+
+    try:
+        evaluate_scores(pairs, [0.0] * len(pairs))
+    except InputError as error:
+        raise InputError(f"Nothing can be measured on {name}. {error}") from None
 
 
 def settings_of(pairs: list[str]) -> dict[str, str]:

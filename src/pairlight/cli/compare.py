@@ -1,5 +1,6 @@
 """`pairlight compare`: models side by side on the same data."""
 
+import json
 import os
 import time
 from functools import partial
@@ -11,15 +12,17 @@ import typer
 from pairlight.cli import common
 from pairlight.cli.train import with_options
 from pairlight.curves import draw_curves
+from pairlight.data.pairs import Pairs
 from pairlight.data.splits import split
 from pairlight.errors import InputError
 from pairlight.files import write_text
 from pairlight.progress import Show, showing
 from pairlight.tasks.catalogue import SETS
 from pairlight.tasks.recipes import PAPERS
-from pairlight.training.options import Options
+from pairlight.training.options import PAIR_METRICS, RANKING_METRICS, Options
 
 Results = list[dict[str, Any]]
+_KINDS = {"ranking": "ranking lists", "pairs": "labelled pairs"}
 
 
 @with_options
@@ -49,7 +52,6 @@ def compare(
     from pairlight.compare import Cell, as_html, as_markdown, kept, leaderboard, planned
     from pairlight.compare import compare as run
     from pairlight.disagreements import write_pages
-    from pairlight.evaluation.evaluate import kind_of
     from pairlight.models import MODELS
 
     names = list(MODELS) if models == "all" else [name.strip() for name in models.split(",")]
@@ -60,10 +62,13 @@ def compare(
     with showing() as show:
         common.warnings_as_lines(show)
         if data in SETS:
-            parts = common.named(data, folder, 0, show)
+            if dev or test:
+                raise InputError(f"The set {data} has its own dev and test part: leave --dev and --test out.")
+            parts = common.named(data, folder, show)
         else:
             parts = _parts(columns.read(data, show), dev and columns.read(dev, show), test and columns.read(test, show))
-        metric = given.get("metric", "MAP" if kind_of(parts["test"]) == "ranking" else "accuracy")
+        metric = _metric(parts, given.get("metric", "auto"))
+        _claim(out, parts)
         show.say(f"{len(names)} models x {seeds} seeds, {jobs} at a time; finished cells are kept in {out / 'cells'}.")
 
         def done(cell: Cell, result: dict[str, Any], share: float) -> None:
@@ -104,6 +109,35 @@ def compare(
         return
     print(as_markdown(rows, metric, caption, curves))
     print(f"Written to {out}/leaderboard.md, .html and .json in {time.perf_counter() - started:.0f} s.")
+
+
+def _metric(parts: dict[str, Pairs], wanted: str) -> str:
+    """What models are ranked by, once it is clear that dev and test can be measured by it."""
+    from pairlight.evaluation.evaluate import kind_of
+
+    kinds = {part: kind_of(parts[part]) for part in ("dev", "test")}
+    for part in kinds:
+        common.check_measurable(parts[part], f"the {part} part")
+    if kinds["dev"] != kinds["test"]:
+        told = " and ".join(f"{part} of {_KINDS[kind]}" for part, kind in kinds.items())
+        raise InputError(f"Models are measured alike on dev and test, and here {told}: give two of one kind.")
+    fit = RANKING_METRICS if kinds["test"] == "ranking" else PAIR_METRICS
+    if wanted == "auto":
+        return "MAP" if kinds["test"] == "ranking" else "accuracy"
+    if wanted not in fit:
+        raise InputError(f"--metric {wanted} does not measure {_KINDS[kinds['test']]}: give one of {', '.join(fit)}.")
+    return wanted
+
+
+def _claim(out: Path, parts: dict[str, Pairs]) -> None:
+    """Make sure that what `out` holds is of the same data."""
+    digests = {part: pairs.digest() for part, pairs in parts.items()}
+    file = out / "data.json"
+    known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else digests
+    if known != digests:
+        other = ", ".join(part for part in digests if known.get(part) != digests[part])
+        raise InputError(f"{out} holds a leaderboard of other data ({other}): give another folder to --out.")
+    common.write_json(file, digests)
 
 
 def _drawn(path: Path, rows: Results, results: Results, metric: str, show: Show) -> Path | None:

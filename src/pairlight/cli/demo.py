@@ -13,7 +13,7 @@ from pairlight.progress import showing
 
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")] = Path("demo-model"),
-    seed: Annotated[int, typer.Option("--seed", help="Fixes everything that is drawn at random.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Fixes everything that is drawn at random.")] = 1,
     threads: common.Threads = None,
     as_json: common.Json = False,
 ) -> None:

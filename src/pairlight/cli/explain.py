@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from pairlight.cli import common
+from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 from pairlight.explain.explanation import Explanation
 from pairlight.files import write_text
@@ -34,14 +35,13 @@ def explain(
     for path, form in ((png, ".png"), (svg, ".svg"), (html, ".html")):
         if path is not None and path.suffix != form:
             raise InputError(f"--{form[1:]} {path} does not end in {form}: name it so.")
-    from pairlight.data.readers import read_pairs
     from pairlight.matcher import Matcher
 
     common.use_threads(threads)
     matcher = Matcher.load(model)
     with showing(not as_json) as show:
         common.warnings_as_lines(show)
-        train = None if nearest is None else read_pairs(nearest)[0]
+        train = None if nearest is None else _trained_on(nearest)
 
         def beside(it: Explanation) -> Explanation:
             return it if train is None else replace(it, nearest=matcher.nearest(left, it.right.text, train))
@@ -68,3 +68,15 @@ def explain(
     for path in (png, svg, html):
         if path is not None:
             print(f"Written to {path}")
+
+
+def _trained_on(source: Path) -> Pairs:
+    """The pairs to look for neighbours among; here left and right are texts, so columns can't be named."""
+    from pairlight.data.readers import read_pairs
+
+    try:
+        return read_pairs(source)[0]
+    except InputError as error:
+        if "NAME" not in str(error):
+            raise
+        raise InputError(f"--nearest {source} lacks a column left, right or label: rename its columns so.") from None

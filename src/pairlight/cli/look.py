@@ -78,7 +78,7 @@ def show_set(
     name: Annotated[str, typer.Argument(help="A named set.")],
     lists: Annotated[int, typer.Option("--lists", min=1, help="How many lists to show.")] = 3,
     folder: common.Folder = None,
-    seed: Annotated[int, typer.Option("--seed", help="Another seed shows others.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed shows others.")] = 0,
     as_json: common.Json = False,
 ) -> None:
     """Print a sample of a named set."""

@@ -11,11 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from pairlight.cli import common
-from pairlight.data.splits import split
 from pairlight.errors import InputError
 from pairlight.progress import showing
 from pairlight.tasks.catalogue import SETS
 from pairlight.training.options import Options
+
+TRAINING = "training"  # the log and the checkpoint, in the model's folder
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -70,24 +71,25 @@ def train(
     found = _tuned(tuned, model)
     given = found["options"] | {name: value for name, value in options.items() if value is not None}
     Options.of({}, given)
-    checkpoints = _claimed(out, resume, overwrite)
+    _claim(out, resume, overwrite)
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
-    seed = given.get("seed", 1)
     with showing() as show:
         common.warnings_as_lines(show)
-        parts = common.named(data, folder, seed, show) if data in SETS else {"train": columns.read(data, show)}
+        parts = common.named(data, folder, show) if data in SETS else {"train": columns.read(data, show)}
         train_pairs = parts["train"]
         dev_pairs = columns.read(dev, show) if dev else parts.get("dev")
         test_pairs = columns.read(test, show) if test else parts.get("test")
-        if dev_pairs is None:
-            train_pairs, dev_pairs = split(train_pairs, (0.9, 0.1), seed=seed)
-            show.say(f"No --dev given: {dev_pairs.lists:,} lists set aside to choose the best epoch by.")
     from pairlight.matcher import Matcher
 
+    if test_pairs is not None:
+        common.check_measurable(test_pairs, f"--test {test or data}")
     common.use_threads(threads)
     matcher = Matcher(found["model"], **found["settings"] | common.settings_of(settings or []))
+    checkpoints = out / TRAINING
+    if not resume:
+        shutil.rmtree(checkpoints, ignore_errors=True)
     matcher.fit(train_pairs, dev_pairs, init=init, device=device, folder=checkpoints, resume=resume, **given)
-    results = {"dev": matcher.evaluate(dev_pairs)}
+    results = {"dev": matcher.evaluate(matcher.dev)}
     if test_pairs is not None:
         results["test"] = matcher.evaluate(test_pairs)
     matcher.save(out, results={name: result.metrics for name, result in results.items()}, command=common.command_line())
@@ -107,18 +109,15 @@ def train(
     print(f"Saved to {out}")
 
 
-def _claimed(out: Path, resume: bool, overwrite: bool) -> Path:
-    """The folder for checkpoints inside `out`, once it is clear that `out` may be written."""
-    checkpoints = out / "training"
+def _claim(out: Path, resume: bool, overwrite: bool) -> None:
+    """Make sure that `out` may be written."""
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out} is a file: give a folder.")
     if out.is_dir() and any(out.iterdir()) and not resume:
         if not overwrite:
             raise InputError(f"--out {out} is not empty: give another folder, --overwrite or --resume.")
-        if not (out / "config.json").exists() and not checkpoints.exists():
+        if not (out / "config.json").exists() and not (out / TRAINING).exists():
             raise InputError(f"--out {out} holds something that is no model, so --overwrite leaves it alone.")
-        shutil.rmtree(checkpoints, ignore_errors=True)
-    return checkpoints
 
 
 def _tuned(path: Path | None, model: str | None) -> dict[str, Any]:
@@ -131,7 +130,8 @@ def _tuned(path: Path | None, model: str | None) -> dict[str, Any]:
         raise InputError(f"--settings {path} cannot be read ({error.strerror}): give a file that tune wrote.") from None
     except ValueError:
         raise InputError(f"--settings {path} is no JSON: give a file that tune wrote.") from None
-    if not isinstance(found, dict) or not {"model", "settings", "options"} <= found.keys():
+    kinds = {"model": str, "settings": dict, "options": dict}
+    if not isinstance(found, dict) or not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
         raise InputError(f"--settings {path} lacks a model, settings or options: give a file that tune wrote.")
     if model not in (None, found["model"]):
         raise InputError(f"--settings {path} is for {found['model']}, not for {model}: leave --model out.")

@@ -43,7 +43,7 @@ def tune(
     sought = {name: value.split(",") for name, value in common.settings_of(choices or []).items()}
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     with showing() as show:
-        parts = common.named(data, folder, 0, show) if data in SETS else {"train": columns.read(data, show)}
+        parts = common.named(data, folder, show) if data in SETS else {"train": columns.read(data, show)}
         held = columns.read(dev, show) if dev else parts.get("dev")
         train = parts["train"]
         if held is None:

@@ -57,6 +57,10 @@ def evaluate(
         raise InputError("--run and --qrels go together: give both, or a model and data.")
     if run is not None and errors is not None:
         raise InputError("--errors explains a model, and a run has none: give a model folder and data.")
+    if run is not None and any(each is not None for each in (model, data, kind, run_out, qrels_out)):
+        raise InputError(
+            "--run is measured without a model: leave out MODEL, DATA, --kind, --write-run, --write-qrels."
+        )
     if run is not None and qrels is not None:
         from pairlight.evaluation.ranking import evaluate_run
         from pairlight.evaluation.trec import read_qrels, read_run
@@ -78,7 +82,7 @@ def evaluate(
         with showing(not as_json) as show:
             common.warnings_as_lines(show)
             columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
-            pairs = columns.part(data, part, folder, matcher.options.seed, show)
+            pairs = columns.part(data, part, folder, show)
             scores = matcher.predict(pairs)
         threshold = None if matcher.calibration is None else matcher.calibration.threshold
         result = evaluate_scores(pairs, scores, kind=kind, threshold=threshold, keep_empty=keep_empty)  # type: ignore[arg-type]
@@ -249,12 +253,14 @@ def _ids(pairs: Pairs) -> tuple[list[str], list[str]]:
 def _lines(
     pairs: Pairs, scores: "NDArray[np.float32]", chances: "NDArray[np.float32] | None", form: str
 ) -> Iterator[str]:
-    names = ["left", "right", "score"] + ([] if chances is None else ["probability"])
+    ids = {name: column for name in ("left_id", "right_id") if (column := getattr(pairs, name)) is not None}
+    names = [*ids, "left", "right", "score"] + ([] if chances is None else ["probability"])
     if form != "jsonl":
         yield _row(names, form)
     for i in range(len(pairs)):
         numbers = [float(scores[i])] + ([] if chances is None else [float(chances[i])])
-        values = [pairs.texts[pairs.left[i]], pairs.texts[pairs.right[i]], *numbers]
+        own = [column[i] for column in ids.values()]
+        values = [*own, pairs.texts[pairs.left[i]], pairs.texts[pairs.right[i]], *numbers]
         if form == "jsonl":
             yield json.dumps(dict(zip(names, values, strict=True)), ensure_ascii=False) + "\n"
         else:

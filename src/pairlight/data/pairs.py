@@ -1,5 +1,6 @@
 """The pair table: which texts meet, how well they match, and which pairs form one ranking list."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -68,6 +69,13 @@ class Pairs:
     @property
     def lists(self) -> int:
         return len(np.unique(self.group))
+
+    def digest(self) -> str:
+        """What tells this table from others: a checksum of its texts, pairs, lists and labels."""
+        found = hashlib.sha256("\n".join(self.texts).encode("utf-8", "surrogatepass"))
+        for column in (self.left, self.right, self.group, self.label):
+            found.update(b"" if column is None else column.tobytes())
+        return found.hexdigest()
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> "Pairs":
         """The table of these rows, in this order."""

@@ -12,6 +12,7 @@ import re
 import reprlib
 import zlib
 from array import array
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
@@ -254,18 +255,32 @@ def _tsv(lines: Iterable[str]) -> Rows:
 
 
 def _csv(lines: Iterable[str]) -> Rows:
-    reader = csv.reader(lines, strict=True)
+    source, again, taken = iter(lines), deque[str](), list[str]()
+
+    def fed() -> Iterator[str]:
+        while again or (line := next(source, None)) is not None:
+            taken.append(again.popleft() if again else str(line))
+            yield taken[-1]
+
+    reader, at = csv.reader(fed(), strict=True), 1
     while True:
-        at = reader.line_num + 1
+        taken.clear()
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield at, f"broken CSV ({error}): close every quote, and double a quote mark within quotes."
+            wrong = f"broken CSV ({error}): close every quote, and double a quote mark within quotes."
+            if "field limit" in str(error):
+                wrong = f"a text of more than {csv.field_size_limit():,} characters: close its quote, or shorten it."
+            yield at, wrong
+            # An open quote took in the lines that follow: they are read again.
+            again.extendleft(reversed(taken[1:]))
+            reader, at = csv.reader(fed(), strict=True), at + 1
         else:
             if cells:
                 yield at, cells
+            at += len(taken)
 
 
 def _delimited(rows: Rows, columns: _Columns, header: Sequence[object] | None, path: Path, remedy: str) -> Rows:

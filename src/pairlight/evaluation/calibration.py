@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pairlight.errors import InputError
 from pairlight.evaluation.columns import Column
-from pairlight.evaluation.labelled import Bools, best_threshold, both_kinds
+from pairlight.evaluation.labelled import Bools, ThresholdMetric, best_threshold, both_kinds
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,8 @@ class Calibration:
         return cls(**values)
 
 
-def fit_calibration(scores: ArrayLike, labels: ArrayLike) -> Calibration:
-    """Platt scaling and the threshold of best accuracy, fitted on dev pairs; a label above 0 is a match.
+def fit_calibration(scores: ArrayLike, labels: ArrayLike, metric: ThresholdMetric = "accuracy") -> Calibration:
+    """Platt scaling and the threshold of best accuracy or F1, fitted on dev pairs; a label above 0 is a match.
 
     Where higher scores do not go with more matches, the slope is 0 and every probability is the share of matches:
     a falling curve would contradict the ranking.
@@ -63,7 +63,7 @@ def fit_calibration(scores: ArrayLike, labels: ArrayLike) -> Calibration:
     slope, offset = _logistic(s, target) if s.min() < s.max() else (0.0, 0.0)
     if slope <= 0:
         slope, offset = 0.0, _logit(matches / len(s))
-    return Calibration(slope, offset, best_threshold(s, right))
+    return Calibration(slope, offset, best_threshold(s, right, metric))
 
 
 def _logistic(x: Column, target: Column) -> tuple[float, float]:

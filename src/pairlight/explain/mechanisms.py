@@ -174,7 +174,7 @@ def _terms(reading: Reading, model: BM25, _: Call, account: Account) -> None:
 def _histograms(reading: Reading, model: DRMM, _: Call, account: Account) -> None:
     z = next(call.output[0, :, 0] for call in reading.seen.calls if call.module is model.score)
     idf = model.idf[reading.seen.left.ids[0].clamp(max=model.vocab)]
-    _, _, a, _ = weighed(model.words, reading.seen.left, reading.seen.right)
+    a = weighed(model.words, reading.seen.left, reading.seen.right)[2]
     g = a[0] if model.rare is None else a[0] * (model.rare * idf).softmax(0)
     account.weights.append(Weights("term gate", _numbers(g)))
     facts = [

@@ -63,7 +63,7 @@ def scoring_stages(model: PairModel, encoded: Encoded) -> list[nn.Module]:
     if isinstance(score, nn.Module):
         return [score]
     # Of a text of one word, a number a word could not be told from one a pair.
-    longest = tokens(encoded, encoded.lengths.argmax(keepdims=True), _device(model))
+    longest = tokens(encoded, np.array([encoded.lengths.argmax()]), _device(model))
     seen = run(model, longest, longest)
     one = {call.module for call in seen.calls if isinstance(call.output, Tensor) and call.output.numel() == 1}
     return [stage for stage in model.children() if stage in one]

@@ -47,6 +47,7 @@ class URAE(Apart[Seq]):
     paper = "Socher et al., NIPS 2011"
     family = "composition"
     parses = True
+    prepares_once = True
     recipe = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     mean: Tensor

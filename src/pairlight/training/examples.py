@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
+from pairlight.training.losses import label_loss
 
 Index = NDArray[np.int64]
 
@@ -59,8 +60,14 @@ class Lists:
 class Labelled:
     """Every pair once an epoch, with its label."""
 
-    def __init__(self, pairs: Pairs) -> None:
+    def __init__(self, pairs: Pairs, loss: str) -> None:
         self.pairs, self.label = pairs, pairs.labels
+        if loss == "cross-entropy" and label_loss(self.label) != loss:
+            odd = self.label[(self.label < 0) | (self.label > 1)][0]
+            raise InputError(
+                f"A label is {odd:g}, and cross-entropy wants labels from 0 to 1: train with --loss squared, or divide "
+                "the labels by the highest."
+            )
 
     def __len__(self) -> int:
         return len(self.pairs)

@@ -72,8 +72,8 @@ def fit(
     """
     keep_memory()
     device = next(model.parameters()).device
-    examples = Lists(pairs, options.wrong) if options.loss in LIST_LOSSES else Labelled(pairs)
-    optimizer = _optimizer(model, options)
+    examples = Lists(pairs, options.wrong) if options.loss in LIST_LOSSES else Labelled(pairs, options.loss)
+    optimizer = _optimizer(model, options, fused=device.type == "cpu")
     # Without a judge the last epoch is the best one, and the weights need not be kept aside.
     kept = type(model).state_dict if judge is None else _copied
     history, best = History(), kept(model)
@@ -154,7 +154,7 @@ def _loss(
     return hinge(lists, options.margin) if options.loss == "hinge" else softmax(lists, options.smoothing)
 
 
-def _optimizer(model: PairModel, options: Options) -> torch.optim.Optimizer:
+def _optimizer(model: PairModel, options: Options, fused: bool) -> torch.optim.Optimizer:
     parameters = [p for p in model.parameters() if p.requires_grad]
     # Decay moves every row, and clipping asks for the norm of a whole gradient.
     rows_only = options.optimizer == "adagrad" and not options.weight_decay and not options.clip
@@ -162,9 +162,9 @@ def _optimizer(model: PairModel, options: Options) -> torch.optim.Optimizer:
         if isinstance(module, nn.Embedding):
             module.sparse = rows_only
     if options.optimizer == "adagrad":
-        return RowAdagrad(parameters, options.lr, eps=options.epsilon, weight_decay=options.weight_decay, fused=True)
+        return RowAdagrad(parameters, options.lr, eps=options.epsilon, weight_decay=options.weight_decay, fused=fused)
     kind = torch.optim.Adam if options.optimizer == "adam" else torch.optim.AdamW
-    return kind(parameters, options.lr, weight_decay=options.weight_decay, fused=True)
+    return kind(parameters, options.lr, weight_decay=options.weight_decay, fused=fused)
 
 
 def _copied(model: PairModel) -> dict[str, Tensor]:

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -27,6 +29,11 @@ def cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
 def squared(scores: Tensor, labels: Tensor) -> Tensor:
     """(y - s)²"""
     return F.mse_loss(scores, labels)
+
+
+def label_loss(labels: NDArray[np.float32]) -> str:
+    """The loss that suits labels: cross-entropy from 0 to 1, squared where there are others."""
+    return "cross-entropy" if np.all((labels >= 0) & (labels <= 1)) else "squared"
 
 
 LABELLED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"cross-entropy": cross_entropy, "squared": squared}

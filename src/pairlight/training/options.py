@@ -18,8 +18,10 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
-def option(default: Any, meaning: str, least: float | None = None, above: float | None = None) -> Any:
-    return field(default=default, metadata={"meaning": meaning, "least": least, "above": above})
+def option(
+    default: Any, meaning: str, least: float | None = None, above: float | None = None, most: float = float("inf")
+) -> Any:
+    return field(default=default, metadata={"meaning": meaning, "least": least, "above": above, "most": most})
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,9 @@ class Options:
     """The house's values, which are those of the MV-LSTM paper and of its authors' scripts where they say more."""
 
     loss: str = option(
-        "auto", "hinge, softmax, cross-entropy or squared; auto: hinge for lists, cross-entropy for pairs"
+        "auto",
+        "hinge, softmax, cross-entropy or squared; auto: hinge for lists, for pairs cross-entropy (labels 0 to 1) or "
+        "squared (others)",
     )
     margin: float = option(1.0, "how far the hinge wants a better text ahead of a worse one", least=0)
     smoothing: float = option(10.0, "the softmax loss sees scores times this", above=0)
@@ -50,7 +54,7 @@ class Options:
     scale: float = option(0.1, "weights start uniform within ± this", above=0)
     min_count: int = option(1, "words seen less often share the unknown word's vector", least=1)
     max_length: int = option(50, "words of a text that are read", least=1)
-    seed: int = option(1, "fixes everything that is drawn at random", least=0)
+    seed: int = option(1, "fixes everything that is drawn at random", least=0, most=2**32 - 1)
 
     @classmethod
     def of(cls, papers: Mapping[str, Any], given: Mapping[str, Any]) -> Self:
@@ -63,17 +67,20 @@ class Options:
                 raise InputError(f"{name}={value!r} is not of the kind of its default, {getattr(cls, name)!r}.")
         options = replace(cls(), **(dict(papers) | dict(given)))
         for each in fields(cls):
-            _check(each.name, getattr(options, each.name), each.metadata["least"], each.metadata["above"])
+            _check(each.name, getattr(options, each.name), each.metadata)
         return options
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def _check(name: str, value: Any, least: float | None, above: float | None) -> None:
+def _check(name: str, value: Any, rule: Mapping[str, Any]) -> None:
+    least, above, most = rule["least"], rule["above"], rule["most"]
     if name in CHOICES and value not in CHOICES[name]:
         raise InputError(f"{name}={value!r} is none of {', '.join(CHOICES[name])}.")
     if least is not None and not least <= value < float("inf"):
         raise InputError(f"{name}={value} is out of range: it must be at least {least:g}.")
     if above is not None and not above < value < float("inf"):
         raise InputError(f"{name}={value} is out of range: it must be above {above:g}.")
+    if not isinstance(value, str) and value > most:
+        raise InputError(f"{name}={value} is out of range: it must be at most {most}.")

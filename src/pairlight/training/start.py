@@ -83,4 +83,6 @@ def _inherit(model: PairModel, older: PairModel) -> None:
             raise InputError(f"The model to start from has another size of {name}: give the same settings.")
         if tensor.dim():
             state[name][: len(tensor)] = tensor
+        else:
+            state[name] = tensor
     model.load_state_dict(state)
