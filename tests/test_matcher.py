@@ -210,6 +210,13 @@ def test_a_second_fit_keeps_nothing_of_the_first(pairs):
     matcher.fit(pairs, right, **(QUICK | {"epochs": 0}))
     assert not matcher.history.epochs
     assert matcher.calibration is None
+    with pytest.raises(InputError, match="can't be read"):
+        matcher.fit(pairs, HELD, init="nowhere", **QUICK, max_length=2)
+    assert matcher.options.max_length == 50
+    with pytest.raises(InputError, match="can't choose the best epoch"):
+        matcher.fit(pairs, right, **QUICK, metric="accuracy")
+    with pytest.raises(InputError, match="not trained yet"):
+        matcher.predict(HELD)
 
 
 def test_the_threshold_is_that_of_the_metric_which_chose_the_epoch(pairs):

@@ -14,7 +14,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
     A pipe or a device is written to as it is, and a link stays a link.
     """
-    if path.exists() and not path.is_file() and not path.is_dir():
+    if path.exists() and not path.is_dir() and (not path.is_file() or path.parts[:2] == ("/", "dev")):
         with path.open("wb") as file:
             yield file
         return

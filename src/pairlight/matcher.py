@@ -35,6 +35,7 @@ from pairlight.models.base import Apart, PairModel
 from pairlight.models.scoring import score_pairs
 from pairlight.progress import Show, showing
 from pairlight.text.tokenizer import Encoded, Tokenizer
+from pairlight.training.examples import to_judge
 from pairlight.training.fit import History, fit
 from pairlight.training.losses import label_loss
 from pairlight.training.options import PAIR_METRICS, Options
@@ -79,8 +80,14 @@ class Matcher:
         With `folder`, a checkpoint after every epoch goes there and `resume` continues from it. Ctrl-C ends training
         and leaves the best epoch so far.
         """
+        before = self.model
         with showing(progress) as show:
-            self._fit(train, dev, init, device, folder, resume, show, options)
+            try:
+                self._fit(train, dev, init, device, folder, resume, show, options)
+            except BaseException:
+                if self.model is not before:  # nothing unfinished is to be put to use
+                    self.model = None
+                raise
         return self
 
     def _fit(
@@ -97,26 +104,29 @@ class Matcher:
         papers = model_named(self.name).recipe
         wanted = Options.of(papers, options)
         pairs = _pairs(train)
-        if wanted.negatives != "list":
-            pairs = mine(pairs, wanted.negatives, wanted.wrong, wanted.top, wanted.seed)
-            show.say(f"Mined negatives ({wanted.negatives}): {len(pairs):,} pairs.")
         if dev is None:
             pairs, held = split(pairs, (0.9, 0.1), seed=wanted.seed)
             show.say(f"No dev set given: {held.lists:,} of {held.lists + pairs.lists:,} lists set aside as one.")
         else:
             held = _pairs(dev)
+        held = to_judge(held, wanted)
+        if wanted.negatives != "list":
+            pairs = mine(pairs, wanted.negatives, wanted.wrong, wanted.top, wanted.seed)
+            show.say(f"Mined negatives ({wanted.negatives}): {len(pairs):,} pairs.")
         loss = options.get("loss", "auto" if kind_of(pairs) == "pairs" else wanted.loss)
         if loss == "auto":
             loss = "hinge" if kind_of(pairs) == "ranking" else label_loss(pairs.labels)
         metric = ("MAP" if kind_of(held) == "ranking" else "accuracy") if wanted.metric == "auto" else wanted.metric
-        self.options = Options.of(papers, options | {"loss": loss, "metric": metric})
-
-        torch.manual_seed(self.options.seed)
+        chosen = Options.of(papers, options | {"loss": loss, "metric": metric})
+        there = _device(device)
         older = None if init is None else self._older(init)
-        self._fingerprint, self.calibration, self.history, self.dev = None, None, History(), held
-        self.tokenizer, self.model = start(self.name, self.settings, pairs, self.options, show, older)
+
+        torch.manual_seed(chosen.seed)
+        tokenizer, model = start(self.name, self.settings, pairs, chosen, show, older)
+        self.tokenizer, self.model, self.options, self.dev = tokenizer, model, chosen, held
+        self._fingerprint, self.calibration, self.history = None, None, History()
         encoded = self._encoded(pairs.texts)
-        model = self.model.to(_device(device))
+        model.to(there)
         self.facts = {"train": _facts(pairs), "dev": _facts(held)}
         if older is None or not model.prepares_once:
             model.prepare(encoded, pairs)
@@ -356,7 +366,7 @@ def _can_judge(dev: Pairs, metric: str, set_aside: bool) -> None:
     try:
         _judged(dev, np.zeros(len(dev), np.float32), metric)
     except InputError as error:
-        more = " Wrong texts can be mined: --negatives random." if set_aside else ""
+        more = " Wrong texts can be mined: --negatives random." if set_aside and (dev.labels > 0).all() else ""
         raise InputError(f"The dev set can't choose the best epoch by {metric}. {error}{more}") from None
 
 
@@ -384,6 +394,8 @@ def _read(path: Path) -> bytes:
 def _config(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads(_read(folder / CONFIG))
+    except InputError:
+        raise
     except ValueError:
         raise InputError(f"{folder / CONFIG} is damaged: it is no JSON. Copy the folder again.") from None
     if not isinstance(config, dict) or not isinstance(config.get("format"), int):

@@ -63,7 +63,7 @@ def tune(
         _same(study, about, folder)
         ended = len(_ended(study))
         # A stopped study goes on with a stream of its own, so that it does not try the same again.
-        study.sampler = optuna.samplers.TPESampler(seed=usual.seed + 1_000_003 * ended)
+        study.sampler = optuna.samplers.TPESampler(seed=(usual.seed + 1_000_003 * ended) % 2**32)
         for number in range(ended + 1, trials + 1):
             trial = study.ask()
             settings, chosen = _drawn(trial, model, kept, options)
@@ -76,11 +76,11 @@ def tune(
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
                 told(number, None, _best(study))
                 continue
-            if matcher.history.best is None:
-                raise InputError(f"{model} has nothing to be tuned: it is not trained.")
             if matcher.history.interrupted:
                 study.tell(trial, state=optuna.trial.TrialState.PRUNED)
                 break
+            if matcher.history.best is None:
+                raise InputError(f"{model} has nothing to be tuned: it is not trained.")
             trial.set_user_attr("settings", settings)
             trial.set_user_attr("options", chosen)
             trial.set_user_attr("metric", matcher.options.metric)

@@ -261,24 +261,55 @@ def test_right_pairs_alone_train_once_negatives_are_mined(run, tmp_path):
     code, said, _ = run("train", right, "--out", tmp_path / "b", *SMALL, "--negatives", "random")
     assert code == 0
     assert "dev   P@1" in said
+    arguments = ["--models", "lstm-rnn", "--seeds", "1", "--jobs", "1", "--epochs", "1", "--vectors", "none"]
+    assert run("compare", right, "--out", tmp_path / "c", *arguments, "--negatives", "random")[0] == 0
 
 
 def test_what_cant_be_measured_is_told_before_training(run, data, tmp_path):
     right = labelled(tmp_path / "right.tsv", [1] * 40)
     code, _, told = run("train", data, "--test", right, "--out", tmp_path / "m", *SMALL)
     assert code == 2
-    assert told.strip().startswith(
-        f"pairlight: Nothing can be measured on --test {right}. Each of the 40 pairs is a match"
-    )
+    assert "pairlight: Nothing can be measured on --test. Each of the 40 pairs is a match" in told
     assert not (tmp_path / "m").exists()
 
 
-def test_overwriting_touches_nothing_before_the_data_are_read(run, model, tmp_path):
+def test_overwriting_touches_nothing_before_training_begins(run, data, model, tmp_path):
     kept = tmp_path / "m"
     shutil.copytree(model, kept)
     before = sorted(kept.rglob("*"))
     assert run("train", tmp_path / "missing.tsv", "--out", kept, "--overwrite")[0] == 2
+    assert run("train", data, "--out", kept, "--overwrite", *SMALL, "--device", "warp")[0] == 2
     assert sorted(kept.rglob("*")) == before
+    assert run("train", data, "--out", kept, "--overwrite", "--model", "bm25")[0] == 0
+    assert not (kept / "training").exists()
+
+
+def test_a_missing_model_is_told_as_missing(run, data, tmp_path):
+    code, _, told = run("rank", tmp_path / "nowhere", "bama", data)
+    assert code == 2
+    assert "can't be read (No such file or directory): is this the folder of a saved model?" in told
+
+
+def test_resuming_with_another_size_is_told_in_one_line(run, data, tmp_path, monkeypatch):
+    from pairlight.training import fit as module
+
+    real, calls = module._epoch, []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(module, "_epoch", interrupted)
+    arguments = ["train", data, "--out", tmp_path / "m", *SMALL[:-1], "3"]
+    code, said, _ = run(*arguments, "--json")
+    assert code == 0
+    assert json.loads(said)["interrupted"] is True
+    code, _, told = run(*arguments, "--resume", "--set", "hidden=7")
+    assert code == 2
+    assert "Can't resume with hidden=7" in told
+    assert "size mismatch" not in told
 
 
 @pytest.mark.parametrize(
@@ -310,6 +341,10 @@ def test_a_leaderboard_of_other_data_is_not_served(run, data, tmp_path):
     assert code == 2
     assert "holds a leaderboard of other data (train, dev, test): give another folder to --out." in told
     assert run("compare", data, *arguments, "--metric", "auto")[0] == 0
+    (tmp_path / "c" / "data.json").write_text("damaged")
+    assert "holds a leaderboard of other data" in run("compare", data, *arguments)[2]
+    shutil.rmtree(tmp_path / "c" / "cells")
+    assert run("compare", other, *arguments)[0] == 0
 
 
 def test_a_leaderboard_where_all_score_nothing_is_written(run, tmp_path):
@@ -357,10 +392,11 @@ def killed(*_):
 
 
 def test_too_little_memory_is_told(run, data, tmp_path):
-    for settings in ("hidden=1000000000", "dim=100000000000"):
-        arguments = ["--set", settings, "--vectors", "none", "--epochs", "1"]
-        code, _, told = run("train", data, "--out", tmp_path / "m", *arguments)
-        assert (code, "not enough memory" in told) == (1, True)
+    arguments = ["train", data, "--out", tmp_path / "m", "--vectors", "none", "--epochs", "1"]
+    code, _, told = run(*arguments, "--set", "hidden=1000000000")
+    assert (code, "not enough memory" in told) == (1, True)
+    code, _, told = run(*arguments, "--set", "hidden=100000000000000000000")
+    assert (code, "is too large: it must be below 2147483648" in told) == (2, True)
 
 
 def test_a_run_is_measured_without_a_model(run, data, model, tmp_path):

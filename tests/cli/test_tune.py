@@ -82,3 +82,13 @@ def test_what_cannot_be_done_is_one_clear_line(run, data, tmp_path, monkeypatch,
     assert code == 2
     assert said in err.splitlines()[-1]
     assert "Traceback" not in err
+
+
+def test_ctrl_c_in_a_first_epoch_is_no_fault_of_the_model(run, data, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pairlight.training.fit._epoch", interrupted)
+    code, _, err = run("tune", data, "--out", tmp_path / "study", "--trials", "2", *FIXED)
+    assert code == 2
+    assert "None of the trials in" in err

@@ -1,11 +1,13 @@
 """Wrong texts are wrong, as many as asked for, and of the kind asked for."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairlight.data.negatives import WAYS, mine, words
+from pairlight.data.negatives import WAYS, _found, mine, words
 from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 
@@ -118,7 +120,9 @@ def test_lists_that_lie_apart_come_together() -> None:
 def test_what_is_drawn_is_never_known_to_be_right(rows: list[Row], how: str) -> None:
     left, right, label = zip(*rows, strict=True)
     try:
-        mined = rows_of(mine(Pairs.of(left, right, label), how, wrong=2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            mined = rows_of(mine(Pairs.of(left, right, label), how, wrong=2))
     except InputError:
         return
 
@@ -126,7 +130,9 @@ def test_what_is_drawn_is_never_known_to_be_right(rows: list[Row], how: str) -> 
         return " ".join(text.split()).casefold()
 
     known = {(key(a), key(b)) for a, b, n in rows if n > 0}
-    assert sorted((a, b) for a, b, n in mined if n == 1) == sorted((a, b) for a, b, n in rows if n > 0)
+    once = {(a, key(b)): (a, b) for a, b, n in reversed(rows) if n > 0}
+    found = {a for a, _, n in mined if n == 0}
+    assert sorted((a, b) for a, b, n in mined if n == 1) == sorted(pair for pair in once.values() if pair[0] in found)
     for a, b, n in mined:
         assert n == 1 or ((key(a), key(b)) not in known and key(a) != key(b) and b in right)
 
@@ -150,7 +156,9 @@ def test_words_are_lower_case_and_chinese_signs_stand_alone() -> None:
 
 def test_chinese_texts_are_found_by_their_signs() -> None:
     texts = ["我喜欢小猫", "小猫喜欢鱼", "天上有星星", "星星很明亮", "🐈", "🐕🐕"]
-    mined = rows_of(mine(Pairs.of([f"{i}" for i in range(6)], texts, [1.0] * 6), "bm25"))
+    with pytest.warns(UserWarning, match="2 of 6 lists found no wrong text and are left out"):
+        mined = rows_of(mine(Pairs.of([f"{i}" for i in range(6)], texts, [1.0] * 6), "bm25"))
+    assert {left for left, *_ in mined} == {"0", "1", "2", "3"}
     assert {(left, right) for left, right, label in mined if label == 0} == {
         ("0", texts[1]),
         ("1", texts[0]),
@@ -181,3 +189,27 @@ def test_what_cannot_be_mined_is_refused() -> None:
         mine(Pairs.of(["a"], ["b"]), "random")
     with pytest.raises(InputError, match="No pair has a label above 0"):
         mine(Pairs.of(["a"], ["b"], [0]), "random")
+
+
+def test_a_right_text_is_known_by_its_id_too() -> None:
+    rows = [(f"p{p}", f"work {k}{'.' * (p % 2)}", f"c{k}") for p in range(5) for k in range(5) if k != p]
+    left, right, ids = zip(*rows, strict=True)
+    mined = mine(Pairs.of(left, right, [1.0] * len(rows), left, ids), "random", wrong=2)
+    known = {(a, name) for a, _, name in rows}
+    wrong = [
+        (mined.left_id[row], mined.right_id[row])
+        for row in np.flatnonzero(mined.label == 0)  # type: ignore[index]
+    ]
+    assert wrong
+    assert not known & set(wrong)
+
+
+def test_a_pair_given_twice_counts_once() -> None:
+    mined = mine(Pairs.of(["q", "q", "r"], ["a b", "A  b", "a c"], [1.0] * 3), "bm25")
+    assert rows_of(mined) == [("q", "a b", 1.0), ("q", "a c", 0.0), ("r", "a c", 1.0), ("r", "a b", 0.0)]
+
+
+def test_of_texts_level_with_the_last_the_first_are_drawn_from() -> None:
+    texts = ["x", *(f"x y{n}" for n in range(50))]
+    (places, *_) = _found("bm25", texts, np.array([0]), 10)
+    assert places.tolist() == list(range(10))

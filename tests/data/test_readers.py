@@ -241,6 +241,13 @@ def test_a_quote_left_open_spoils_its_own_line_alone(tmp_path: Path) -> None:
     assert (report.rows, report.skipped) == (3, 1)
 
 
+def test_no_piece_of_a_broken_row_is_read_as_a_row(tmp_path: Path) -> None:
+    content = b'left,right,label\na,b,1\n"He said:\nhello" there,answer,1\ne,f,0\n'
+    pairs, report = read_pairs(given_bytes(tmp_path, content, "p.csv"), skip_bad_rows=True)
+    assert rows_of(pairs) == [("a", "b", 1.0), ("e", "f", 0.0)]
+    assert (report.rows, report.skipped) == (3, 1)
+
+
 def test_quotes_left_open_in_a_long_file_lose_no_other_row(tmp_path: Path) -> None:
     rows = [f"left {n},right {n} {'a' * 30},{n % 2}" for n in range(9000)]
     bad = {3, 4000, 4001, 8999}

@@ -66,3 +66,22 @@ def test_too_few_lists_are_refused() -> None:
 def test_fractions_must_be_positive_and_sum_to_one(fractions: tuple[float, ...]) -> None:
     with pytest.raises(InputError, match="must be above 0 and sum to 1"):
         split(table(10), fractions)
+
+
+def test_lists_with_the_same_left_text_stay_together() -> None:
+    left = [f"question {n % 30}".upper() if n % 2 else f"question  {n % 30}" for n in range(120)]
+    pairs = Pairs.of(left, [f"answer {n}" for n in range(120)], [1.0] * 120, [f"id {n}" for n in range(120)])
+    for seed in range(5):
+        asked = [
+            {" ".join(text.split()).lower() for text in part.texts if "nswer" not in text}
+            for part in split(pairs, seed=seed)
+        ]
+        assert not asked[0] & asked[1]
+        assert not asked[0] & asked[2]
+        assert not asked[1] & asked[2]
+
+
+def test_one_left_text_makes_no_parts() -> None:
+    same = Pairs.of(["why"] * 20, [f"answer {n}" for n in range(20)], [1.0] * 20, [f"id {n}" for n in range(20)])
+    with pytest.raises(InputError, match="1 ranking lists cannot make 3 parts"):
+        split(same)

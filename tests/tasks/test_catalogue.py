@@ -131,7 +131,7 @@ def chitchat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 [message("a", f"hello friend {i}"), message("a", "what have you read")],
                 [message("b", f"i have read  a book 📖 about cats {i}")],
                 [message("a", "short one")],
-                [message("b", "well it was not that short " + "word " * (i % 2) * 60)],
+                [message("b", f"well it was not {i} that short " + "word " * (i % 2) * 60)],
                 [message("a", f"now tell me more on volume v{i}")],
             ]
         }
@@ -148,7 +148,7 @@ def test_chitchat_pairs_every_turn_with_its_reply_among_replies_like_it() -> Non
     right = {(left, reply) for left, reply, label in rows if label == 1}
     assert right == {
         *((f"hello friend {i} what have you read", f"i have read a book 📖 about cats {i}") for i in range(20)),
-        *(("well it was not that short", f"now tell me more on volume v{i}") for i in range(0, 20, 2)),
+        *((f"well it was not {i} that short", f"now tell me more on volume v{i}") for i in range(0, 20, 2)),
     }
     assert [part.lists for part in parts.values()] == [24, 3, 3]
     for left, reply, _ in rows:

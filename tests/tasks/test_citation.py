@@ -60,3 +60,13 @@ def test_a_limit_keeps_whole_citations_and_calls_no_citation_wrong() -> None:
 def test_the_seed_decides() -> None:
     assert numbers(citation(cited(), seed=1)["train"]) == numbers(citation(cited(), seed=1)["train"])
     assert numbers(citation(cited(), seed=1)["train"]) != numbers(citation(cited(), seed=2)["train"])
+
+
+def test_no_id_stands_for_two_papers() -> None:
+    pairs = Pairs.of([f"paper {i // 2}" for i in range(80)], [f"work {i % 16}" for i in range(80)])
+    named = [
+        (name.split(":")[0], part.texts[left])
+        for part in citation(pairs).values()
+        for name, left in zip(part.left_id or [], part.left, strict=True)
+    ]
+    assert len({name for name, _ in named}) == len(set(named)) == 40

@@ -78,3 +78,9 @@ def test_every_list_has_one_right_answer() -> None:
     for part in qa(asked()).values():
         assert part.label is not None
         np.testing.assert_array_equal(np.bincount(part.group, part.label), 1)
+
+
+def test_every_ideograph_is_a_word() -> None:
+    left = [f"你喜欢什么样的小猫{i}" for i in range(30)]
+    right = [f"我喜欢白色的小猫和鱼{i}" for i in range(30)]
+    assert sum(part.lists for part in qa(Pairs.of(left, right)).values()) == 30

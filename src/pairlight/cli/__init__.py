@@ -41,14 +41,9 @@ def main() -> None:
         app()
     except InputError as error:
         _stop(2, str(error))
-    except BrokenPipeError:  # the reader of our output went away, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         _stop(1, f"{error.strerror or error}{where}. Nothing was left half-written; make room or check the path.")
-    except KeyboardInterrupt:
-        _stop(130, "Stopped.")
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, RuntimeError) and not any(word in str(error) for word in ("allocate", "Storage size")):
             raise  # PyTorch has no error of its own for this

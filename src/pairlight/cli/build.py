@@ -53,6 +53,7 @@ def qa(
     claim(out, overwrite)
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     with showing() as show:
+        common.warnings_as_lines(show)
         read = _right_pairs(pairs, columns, header, folder, show)
         parts = questions.qa(
             read, wrong=wrong, top=top, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
@@ -80,6 +81,7 @@ def completion(
     claim(out, overwrite)
     columns = common.Columns(left, right, skip_bad_rows=skip_bad_rows)
     with showing() as show:
+        common.warnings_as_lines(show)
         found = (text for source in texts for text in _texts(source, columns, header, folder, show))
         parts = completions.completion(
             found, wrong=wrong, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
@@ -110,6 +112,7 @@ def citation(
     claim(out, overwrite)
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     with showing() as show:
+        common.warnings_as_lines(show)
         read = _right_pairs(pairs, columns, header, folder, show)
         parts = citations.citation(
             read, wrong=wrong, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
@@ -174,7 +177,7 @@ def _texts(source: str, columns: common.Columns, header: str | None, folder: Pat
     if source in SETS:
         yield from raw_texts(source, folder)
     elif path.is_dir():
-        files = [file for file in sorted(path.rglob("*")) if file.is_file() and not file.name.startswith(".")]
+        files = [file for file in sorted(path.rglob("*")) if file.is_file() and not _hidden(file.relative_to(path))]
         if not files:
             raise InputError(f"The folder {path} holds no file: give one with text files.")
         yield from map(_text, files)
@@ -182,6 +185,10 @@ def _texts(source: str, columns: common.Columns, header: str | None, folder: Pat
         yield from _read(source, columns, header, show, need_label=False).texts
     else:
         yield _text(path)
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 def _text(path: Path) -> str:

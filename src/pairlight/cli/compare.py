@@ -48,11 +48,12 @@ def compare(
 ) -> None:
     """Train models on the same data and rank them; what is done stays done when it is stopped and run again."""
     given = {name: value for name, value in options.items() if value is not None}
-    Options.of({}, given)
+    wanted = Options.of({}, given)
     from pairlight.compare import Cell, as_html, as_markdown, kept, leaderboard, planned
     from pairlight.compare import compare as run
     from pairlight.disagreements import write_pages
     from pairlight.models import MODELS
+    from pairlight.training.examples import to_judge
 
     names = list(MODELS) if models == "all" else [name.strip() for name in models.split(",")]
     first = given.pop("seed", 1)
@@ -67,6 +68,7 @@ def compare(
             parts = common.named(data, folder, show)
         else:
             parts = _parts(columns.read(data, show), dev and columns.read(dev, show), test and columns.read(test, show))
+        parts |= {part: to_judge(parts[part], wanted) for part in ("dev", "test")}
         metric = _metric(parts, given.get("metric", "auto"))
         _claim(out, parts)
         show.say(f"{len(names)} models x {seeds} seeds, {jobs} at a time; finished cells are kept in {out / 'cells'}.")
@@ -133,10 +135,14 @@ def _claim(out: Path, parts: dict[str, Pairs]) -> None:
     """Make sure that what `out` holds is of the same data."""
     digests = {part: pairs.digest() for part, pairs in parts.items()}
     file = out / "data.json"
-    known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else digests
-    if known != digests:
-        other = ", ".join(part for part in digests if known.get(part) != digests[part])
-        raise InputError(f"{out} holds a leaderboard of other data ({other}): give another folder to --out.")
+    if (out / "cells").is_dir() and any((out / "cells").iterdir()):
+        try:
+            known = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            known = {}
+        if known != digests:
+            other = ", ".join(part for part in digests if known.get(part) != digests[part])
+            raise InputError(f"{out} holds a leaderboard of other data ({other}): give another folder to --out.")
     common.write_json(file, digests)
 
 

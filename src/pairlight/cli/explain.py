@@ -77,6 +77,6 @@ def _trained_on(source: Path) -> Pairs:
     try:
         return read_pairs(source)[0]
     except InputError as error:
-        if "NAME" not in str(error):
+        if "name the one to use" not in str(error):
             raise
         raise InputError(f"--nearest {source} lacks a column left, right or label: rename its columns so.") from None

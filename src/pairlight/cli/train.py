@@ -70,7 +70,7 @@ def train(
     """
     found = _tuned(tuned, model)
     given = found["options"] | {name: value for name, value in options.items() if value is not None}
-    Options.of({}, given)
+    wanted = Options.of({}, given)
     _claim(out, resume, overwrite)
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     with showing() as show:
@@ -80,15 +80,17 @@ def train(
         dev_pairs = columns.read(dev, show) if dev else parts.get("dev")
         test_pairs = columns.read(test, show) if test else parts.get("test")
     from pairlight.matcher import Matcher
+    from pairlight.training.examples import to_judge
 
-    if test_pairs is not None:
-        common.check_measurable(test_pairs, f"--test {test or data}")
+    for name, pairs in (("--dev", dev_pairs and to_judge(dev_pairs, wanted)), ("--test", test_pairs)):
+        if pairs is not None:
+            common.check_measurable(pairs, name)
     common.use_threads(threads)
     matcher = Matcher(found["model"], **found["settings"] | common.settings_of(settings or []))
     checkpoints = out / TRAINING
-    if not resume:
-        shutil.rmtree(checkpoints, ignore_errors=True)
     matcher.fit(train_pairs, dev_pairs, init=init, device=device, folder=checkpoints, resume=resume, **given)
+    if not matcher.history.epochs:  # what an older model left
+        shutil.rmtree(checkpoints, ignore_errors=True)
     results = {"dev": matcher.evaluate(matcher.dev)}
     if test_pairs is not None:
         results["test"] = matcher.evaluate(test_pairs)
@@ -96,7 +98,8 @@ def train(
     if not matcher.history.interrupted:
         (checkpoints / "checkpoint.safetensors").unlink(missing_ok=True)
     if as_json:
-        common.print_json({"model": str(out)} | {name: result.as_dict() for name, result in results.items()})
+        told = {"model": str(out), "interrupted": matcher.history.interrupted}
+        common.print_json(told | {name: result.as_dict() for name, result in results.items()})
         return
     if matcher.history.interrupted and matcher.history.epochs:
         print(f"Stopped early; the best epoch so far is saved. Go on with: {common.command_line()} --resume")

@@ -39,7 +39,7 @@ def tune(
     Run it again to go on where it stopped. What is given as an option is fixed and not sought.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    Options.of({}, given)
+    wanted = Options.of({}, given)
     sought = {name: value.split(",") for name, value in common.settings_of(choices or []).items()}
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     with showing() as show:
@@ -48,6 +48,9 @@ def tune(
         train = parts["train"]
         if held is None:
             train, held = split(train, (0.9, 0.1))
+        from pairlight.training.examples import to_judge
+
+        held = to_judge(held, wanted)
         from pairlight.tune import SETTINGS
         from pairlight.tune import tune as run
 

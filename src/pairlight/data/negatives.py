@@ -1,6 +1,7 @@
 """Wrong partners for right pairs: drawn from all right texts, or from those most like the right one."""
 
 import re
+import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,7 @@ from itertools import pairwise, repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.data.pairs import Floats, Ints, Pairs
+from pairlight.data.pairs import Floats, Ints, Pairs, copies
 from pairlight.errors import InputError
 
 Progress = Callable[[float], None]  # told the share done, 0 to 1
@@ -19,12 +20,18 @@ Score = Callable[[int], Floats]  # the place of a text -> how like it every text
 WAYS = ("random", "bm25", "cosine")
 
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"  # written without spaces: every sign counts as a word
+_SPACED = re.compile(rf"[{_IDEOGRAPHS}]|[^\s{_IDEOGRAPHS}]+")
 _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
 
 
 def words(text: str) -> list[str]:
     """The lower-case words by which texts are compared."""
     return _WORD.findall(text.lower())
+
+
+def spaced(text: str) -> int:
+    """How many words a text has by its spaces, each ideograph being one."""
+    return len(_SPACED.findall(text))
 
 
 def mine(
@@ -39,8 +46,9 @@ def mine(
 
     `random` draws from all right texts of the table, `bm25` and `cosine` (of tf-idf) from the `top` of them most like
     the positive's right text. Never drawn: a right text known for the same left text or list, a copy of one (whatever
-    the case and white space) or of the left text, or one twice in a list. Where too few are left, fewer are given. The
-    table's own pairs of label 0 or less are dropped, though their right texts may be drawn.
+    the case and white space, or by the same `right_id`) or of the left text, or one twice in a list. Where too few are
+    left, fewer are given, and a list without any is left out with a warning. A positive that comes twice in a list
+    counts once. The table's own pairs of label 0 or less are dropped, though their right texts may be drawn.
     """
     if how not in WAYS:
         raise InputError(f"There is no way to mine named {how!r}: the ways are {', '.join(WAYS)}.")
@@ -51,9 +59,11 @@ def mine(
     positive = np.flatnonzero(pairs.label > 0)
     if not len(positive):
         raise InputError("No pair has a label above 0: to mine wrong texts, there must be right ones.")
+    key = _keys(pairs)
+    _, first = np.unique(np.stack([pairs.group[positive], key[pairs.right[positive]]]), axis=1, return_index=True)
+    positive = positive[np.sort(first)]
     positive = positive[np.argsort(pairs.group[positive], kind="stable")]
 
-    key = _keys(pairs.texts)
     left, right = key[pairs.left[positive]], key[pairs.right[positive]]
     by_left = np.argsort(left, kind="stable")
     bounds = np.cumsum(np.bincount(left + 1)).tolist()
@@ -66,10 +76,12 @@ def mine(
     found = _found(how, [pairs.texts[pairs.right[row]] for row in owner], np.searchsorted(pool, right), top)
     rng = np.random.default_rng(seed)
     whose_left, whose_right = array("q"), array("q")  # rows of the table
+    bare = 0
     starts = np.flatnonzero(np.diff(pairs.group[positive], prepend=-1)).tolist()
     for start, stop in pairwise([*starts, len(positive)]):
         same = set(left[start:stop].tolist())
         taken = same.union(right[start:stop].tolist(), *map(partners, same))
+        before = len(whose_left)
         for row, candidates in zip(positive[start:stop].tolist(), found, strict=False):
             # However many of the drawn are taken already, enough remain.
             drawn = candidates[rng.choice(len(candidates), min(len(candidates), wrong + len(taken)), replace=False)]
@@ -77,10 +89,15 @@ def mine(
             taken.update(pool[fit].tolist())
             whose_left.extend([row] * (1 + len(fit)))
             whose_right.extend([row, *owner[fit].tolist()])
+        if len(whose_left) - before == stop - start:
+            del whose_left[before:], whose_right[before:]
+            bare += 1
         if progress is not None:
             progress(stop / len(positive))
-    if len(whose_left) == len(positive):
+    if not whose_left:
         raise InputError(f"No wrong text was found for any of {len(positive)} right pairs: give more pairs.")
+    if bare:
+        warnings.warn(f"{bare:,} of {len(starts):,} lists found no wrong text and are left out.", stacklevel=2)
     lefts, rights = np.asarray(whose_left), np.asarray(whose_right)
     return Pairs(
         pairs.texts,
@@ -93,10 +110,23 @@ def mine(
     ).take(range(len(lefts)))
 
 
-def _keys(texts: Sequence[str]) -> Ints:
-    """A number for every text, the same for copies that differ in case or white space only."""
-    place: dict[str, int] = {}
-    return np.fromiter((place.setdefault(" ".join(t.split()).casefold(), len(place)) for t in texts), np.int32)
+def _keys(pairs: Pairs) -> Ints:
+    """A number for every text, the same for copies and for right texts that go by the same id."""
+    key = copies(pairs.texts)
+    if pairs.right_id is None:
+        return key
+    leads = list(range(len(key)))  # of keys that are the same, all lead to one
+
+    def end(of: int) -> int:
+        while leads[of] != of:
+            leads[of] = of = leads[leads[of]]
+        return of
+
+    named: dict[str, int] = {}
+    for number, name in zip(key[pairs.right].tolist(), pairs.right_id, strict=True):
+        one, other = end(number), end(named.setdefault(name, number))
+        leads[max(one, other)] = min(one, other)
+    return np.fromiter(map(end, key.tolist()), np.int32)
 
 
 def _found(how: str, texts: Sequence[str], queries: Places, top: int) -> Iterator[Places]:
@@ -107,8 +137,10 @@ def _found(how: str, texts: Sequence[str], queries: Places, top: int) -> Iterato
     score = _bm25(texts) if how == "bm25" else _cosine(texts)
     for query in queries.tolist():
         scores = score(query)
-        best = np.argpartition(scores, -min(top, len(scores)))[-top:]
-        yield np.sort(best[scores[best] > 0])
+        last = max(np.partition(scores, -min(top, len(scores)))[-min(top, len(scores))], np.float32(0))
+        better, level = np.flatnonzero(scores > last), np.flatnonzero(scores == last)
+        # Of those level with the last, the first of the table: argpartition would take others on other processors.
+        yield np.sort(np.concatenate([better, level[: max(top - len(better), 0)]])) if last > 0 else better
 
 
 def _bm25(texts: Sequence[str]) -> Score:

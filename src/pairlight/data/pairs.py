@@ -103,3 +103,9 @@ def _renumbered(numbers: Ints) -> tuple[Ints, Ints]:
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return distinct[order], rank[inverse]
+
+
+def copies(texts: Sequence[str]) -> Ints:
+    """A number for every text, the same for copies that differ in case or white space only."""
+    place: dict[str, int] = {}
+    return np.fromiter((place.setdefault(" ".join(t.split()).casefold(), len(place)) for t in texts), np.int32)

@@ -30,6 +30,7 @@ Rows = Iterator[tuple[int, Cells | str]]  # a row's number, and its cells or its
 EXTENSIONS = (".tsv", ".csv", ".jsonl", ".tsv.gz", ".csv.gz", ".jsonl.gz", ".parquet")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_OPENED = re.compile('([^"]*,)?"')  # the first quote of a line, where a field may begin
 _LARGEST_LABEL = 3.4e38  # of float32
 _ERRORS_KEPT = 5
 _BATCH = 10_000
@@ -274,9 +275,11 @@ def _csv(lines: Iterable[str]) -> Rows:
             if "field limit" in str(error):
                 wrong = f"a text of more than {csv.field_size_limit():,} characters: close its quote, or shorten it."
             yield at, wrong
-            # An open quote took in the lines that follow: they are read again.
-            again.extendleft(reversed(taken[1:]))
-            reader, at = csv.reader(fed(), strict=True), at + 1
+            # A quote left open took in the lines that follow, up to one that begins with a quote: they are read again.
+            if "end of data" in str(error) or "field limit" in str(error) or _OPENED.match(taken[-1]):
+                again.extendleft(reversed(taken[1:]))
+                del taken[1:]
+            reader, at = csv.reader(fed(), strict=True), at + len(taken)
         else:
             if cells:
                 yield at, cells

@@ -89,6 +89,8 @@ def _checked(name: str, key: str, value: Any, known: dict[str, Any]) -> Any:
         raise InputError(f"{name}: {key}={value!r} is no {_KINDS[kind]}; the default is {known[key]}.")
     if kind is int and taken < (0 if key == "seed" else 1):
         raise InputError(f"{name}: {key}={taken} is too small: it must be at least 1.")
+    if kind is int and taken >= 2**31:
+        raise InputError(f"{name}: {key}={taken} is too large: it must be below 2147483648.")
     if kind is float and not 0 <= taken < (1 if key == "dropout" else float("inf")):
         rule = "it must be at least 0 and below 1" if key == "dropout" else "it must not be negative"
         raise InputError(f"{name}: {key}={taken} is out of range: {rule}.")

@@ -31,6 +31,8 @@ def citation(
     if pairs.label is None:
         pairs = replace(pairs, label=np.ones(len(pairs), np.float32))
     drawn = mine(pairs, "random", wrong, seed=seed, progress=progress)
+    if drawn.left_id is None:
+        drawn = replace(drawn, left_id=[str(number) for number in drawn.group])
     if limit is not None:
         citations = np.cumsum(drawn.labels > 0) - 1  # the wrong partners of a citation follow it
         chosen = np.random.default_rng(seed).permutation(citations[-1] + 1)[:limit]
@@ -41,9 +43,5 @@ def citation(
 
 def _apart(pairs: Pairs) -> Pairs:
     """The same pairs, each a list of its own: what is asked is a yes or no, not an order."""
-    names = [str(number) for number in pairs.group] if pairs.left_id is None else pairs.left_id
-    return replace(
-        pairs,
-        group=np.arange(len(pairs), dtype=np.int32),
-        left_id=[f"{name}:{row}" for row, name in enumerate(names)],
-    )
+    names = [f"{name}:{row}" for row, name in enumerate(pairs.left_id or [])]
+    return replace(pairs, group=np.arange(len(pairs), dtype=np.int32), left_id=names)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pairlight.data.negatives import Progress, mine
+from pairlight.data.negatives import Progress, mine, spaced
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import split
 from pairlight.errors import InputError
@@ -29,7 +29,7 @@ def qa(
     progress: Progress | None = None,
 ) -> dict[str, Pairs]:
     """The task made of right pairs (all of them, or those of a label above 0), or of `limit` of them drawn by seed."""
-    fit = np.fromiter((_SHORTEST <= len(text.split()) <= _LONGEST for text in pairs.texts), np.bool_)
+    fit = np.fromiter((_SHORTEST <= spaced(text) <= _LONGEST for text in pairs.texts), np.bool_)
     kept = fit[pairs.left] & fit[pairs.right]
     if pairs.label is not None:
         kept &= pairs.label > 0

@@ -1,6 +1,8 @@
 """Where training stands after an epoch, in one file without pickle, so that it can go on as if never stopped."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,21 +31,33 @@ def save_checkpoint(
         )
 
 
-def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> tuple[State, dict[str, Any]]:
-    """Set the model and the optimiser to where they stood; give the best weights and the record."""
-    parts: dict[str, State] = {"model": {}, "best": {}, "optimizer": {}}
+def record_of(path: Path) -> dict[str, Any]:
+    """What was said of the training and of its epochs."""
+    with _told(path), safe_open(path, "pt") as file:
+        record: dict[str, Any] = json.loads(file.metadata()["record"])
+        return record
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
     try:
+        yield
+    except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as error:
+        raise InputError(f"{path} can't be resumed from ({error}): train anew with --overwrite.") from None
+
+
+def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> State:
+    """Set the model and the optimiser to where they stood; give the best weights."""
+    parts: dict[str, State] = {"model": {}, "best": {}, "optimizer": {}}
+    with _told(path):
         with safe_open(path, "pt") as file:
-            record = json.loads(file.metadata()["record"])
             for key in file.keys():  # noqa: SIM118 - a handle, not a dict
                 kind, _, name = key.partition(".")
                 parts[kind][name] = file.get_tensor(key)
         model.load_state_dict(parts["model"])
-    except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as error:
-        raise InputError(f"{path} can't be resumed from ({error}): train anew with --overwrite.") from None
     state: dict[int, dict[str, Tensor]] = {}
     for name, tensor in parts["optimizer"].items():
         number, _, key = name.partition(".")
         state.setdefault(int(number), {})[key] = tensor
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    return parts["best"], record
+    return parts["best"]

@@ -5,11 +5,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairlight.data.negatives import mine
 from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 from pairlight.training.losses import label_loss
+from pairlight.training.options import Options
 
 Index = NDArray[np.int64]
+
+
+def to_judge(pairs: Pairs, options: Options) -> Pairs:
+    """Pairs to measure a model on: where they are right ones alone and wrong ones are to be mined, with their own.
+
+    Mined out of these pairs themselves, since training on their right texts as wrong ones would turn the order round.
+    """
+    if options.negatives == "list" or not np.all(pairs.labels > 0):
+        return pairs
+    return mine(pairs, options.negatives, options.wrong, options.top, options.seed)
 
 
 @dataclass(frozen=True)

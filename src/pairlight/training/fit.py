@@ -21,7 +21,7 @@ from pairlight.models.base import PairModel
 from pairlight.models.scoring import tokens
 from pairlight.text.tokenizer import Encoded
 from pairlight.training.adagrad import RowAdagrad
-from pairlight.training.checkpoint import load_checkpoint, save_checkpoint
+from pairlight.training.checkpoint import load_checkpoint, record_of, save_checkpoint
 from pairlight.training.examples import Epoch, Labelled, Lists
 from pairlight.training.interrupt import undisturbed
 from pairlight.training.losses import LABELLED, hinge, softmax
@@ -80,6 +80,9 @@ def fit(
     record = {"options": options.as_dict(), "settings": model.settings, "facts": facts or {}}
     if resume and folder is not None:
         best = _resumed(folder / CHECKPOINT, model, optimizer, history, record)
+    elif folder is not None:
+        for name in (CHECKPOINT, LOG):
+            (folder / name).unlink(missing_ok=True)
     try:
         while len(history.epochs) < options.epochs and not _stale(history, options.patience):
             number = len(history.epochs) + 1
@@ -185,7 +188,7 @@ def _resumed(
 ) -> dict[str, Tensor]:
     if not path.is_file():
         raise InputError(f"There is nothing to resume at {path}: train without --resume.")
-    best, found = load_checkpoint(path, model, optimizer)
+    found = record_of(path)
     for kind, wanted in record.items():
         for name, value in wanted.items():
             if name != "epochs" and found[kind].get(name) != value:
@@ -193,6 +196,6 @@ def _resumed(
                     f"Can't resume with {name}={value!r}: the run at {path.parent} has {found[kind].get(name)!r}. "
                     "Give the same, or train anew with --overwrite."
                 )
-    state = found["history"]
+    state, best = found["history"], load_checkpoint(path, model, optimizer)
     history.epochs, history.best_epoch, history.best = state["epochs"], state["best_epoch"], state["best"]
     return best
