@@ -193,6 +193,12 @@ def test_any_text_is_shown_as_it_was_written_and_runs_nothing(tmp_path):
     assert seen == {"harmed": None, "images": 0, "texts": texts}
 
 
+@needs_chromium
+def test_a_grid_of_long_texts_is_drawn(tmp_path):
+    long = made(" ".join(f"a{n}" for n in range(400)), " ".join(f"b{n}" for n in range(400)), channels=1)
+    assert found(page([long]), "return document.querySelectorAll('.grid tbody td').length", tmp_path) == 400 * 400
+
+
 LOOK = """
 const words = (side) => [...document.querySelectorAll('.text')[side === 'left' ? 0 : 1].querySelectorAll('.word')];
 const those = (side, kind) => words(side).filter((word) => word.classList.contains(kind));

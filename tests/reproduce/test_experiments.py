@@ -245,3 +245,29 @@ def test_a_threshold_that_calls_none_a_match_is_kept_list_by_list():
     result = evaluate_scores(test, scores, kind="pairs", threshold=best_threshold(scores, test.labels))
     assert per_list(test, scores, result) == {"accuracy": [1, 1, 1, 0]}
     assert result.metrics["accuracy"] == 0.75
+
+
+def test_what_is_measured_after_every_epoch_is_told_with_the_loss_it_has(tmp_path, monkeypatch):
+    labelled = overlap(20, seed=0)
+    apart = Pairs.of(
+        [f"{n} {labelled.texts[i]}" for n, i in enumerate(labelled.left)],
+        [labelled.texts[i] for i in labelled.right],
+        labelled.label,
+    )
+    parts = dict(zip(("train", "dev", "test"), split(apart), strict=True))
+    monkeypatch.setitem(SOURCES, "quora", Source("toy", "Made up.", lambda limit, progress: parts))
+    experiment = EXPERIMENTS["amv-lstm-quora"]
+    (table,) = run(
+        experiment,
+        [next(row for row in experiment.rows if row.model == "dssm")],
+        chosen_data(experiment, "quora"),
+        tmp_path,
+        scale="small",
+        seeds=1,
+        jobs=1,
+        finished=True,
+        making=lambda *_: None,
+        done=lambda *_: None,
+    )
+    (told,) = table["rows"]
+    assert (told["options"]["loss"], told["options"]["metric"]) == ("cross-entropy", "accuracy")

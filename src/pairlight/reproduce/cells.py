@@ -28,6 +28,9 @@ def with_lists(cell: Cell, parts: Parts) -> dict[str, Any]:
     }
 
 
+LABELLED = {"loss": "cross-entropy", "metric": "accuracy"}  # how `every_epoch` trains, whatever a model's recipe says
+
+
 def every_epoch(cell: Cell, parts: Parts) -> dict[str, Any]:
     """Train on labelled pairs and measure dev and test after every epoch, each at the threshold that suits dev best."""
     import torch
@@ -40,8 +43,7 @@ def every_epoch(cell: Cell, parts: Parts) -> dict[str, Any]:
     from pairlight.training.start import start
 
     started = time.process_time()
-    chosen = cell.options | {"seed": cell.seed, "loss": "cross-entropy", "metric": "accuracy"}
-    options = Options.of(model_named(cell.model).recipe, chosen)
+    options = Options.of(model_named(cell.model).recipe, cell.options | LABELLED | {"seed": cell.seed})
     torch.manual_seed(cell.seed)
     tokenizer, model = start(cell.model, cell.settings, parts["train"], options, Show(None))
     encoded = {part: tokenizer.encode(pairs.texts, options.max_length) for part, pairs in parts.items()}

@@ -15,7 +15,7 @@ from pairlight.errors import InputError
 from pairlight.evaluation.significance import paired_bootstrap, paired_t
 from pairlight.models import checked, model_named
 from pairlight.models.base import defaults
-from pairlight.reproduce.cells import every_epoch, with_lists
+from pairlight.reproduce.cells import LABELLED, every_epoch, with_lists
 from pairlight.reproduce.data import SOURCES, prepared
 from pairlight.reproduce.experiments import Experiment, On, Row
 from pairlight.training.options import Options
@@ -87,6 +87,7 @@ def run(
             ),
             work=every_epoch if experiment.every_epoch else with_lists,
         )
+        always = LABELLED if experiment.every_epoch else {}
         found = {cell.name: result for cell, result in zip(wanted, results, strict=True)}
         runs = {label: [found[cell.name] for cell in some if cell.name in found] for label, some in cells.items()}
         tables.append(
@@ -98,7 +99,10 @@ def run(
                 "protocol": card["protocol"],
                 "metrics": list(each.metrics),
                 "baseline": each.baseline,
-                "rows": [_row(row, scale, runs[row.label], each, runs.get(each.baseline)) for row in here],
+                "rows": [
+                    _row(row, _options(row, scale) | always, runs[row.label], each, runs.get(each.baseline))
+                    for row in here
+                ],
             }
         )
     return tables
@@ -125,14 +129,14 @@ def _cells(row: Row, scale: str, seeds: int) -> list[Cell]:
 
 
 def _row(
-    row: Row, scale: str, runs: list[dict[str, Any]], on: On, baseline: list[dict[str, Any]] | None
+    row: Row, options: dict[str, Any], runs: list[dict[str, Any]], on: On, baseline: list[dict[str, Any]] | None
 ) -> dict[str, Any]:
     ours = {name: [run["test"][name] for run in runs if name in run["test"]] for name in on.metrics}
     found: dict[str, Any] = {
         "label": row.label,
         "model": row.model,
         "settings": dict(row.settings),
-        "options": Options.of(model_named(row.model).recipe, _options(row, scale)).as_dict(),
+        "options": Options.of(model_named(row.model).recipe, options).as_dict(),
         "seeds": len(runs),
         "paper": {name: row.paper.get(name) for name in on.metrics},
         "ours": {name: statistics.mean(values) if values else None for name, values in ours.items()},
