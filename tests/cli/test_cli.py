@@ -339,7 +339,7 @@ def test_a_leaderboard_of_other_data_is_not_served(run, data, tmp_path):
     assert run("compare", data, *arguments)[0] == 0
     code, _, told = run("compare", other, *arguments)
     assert code == 2
-    assert "holds a leaderboard of other data (train, dev, test): give another folder to --out." in told
+    assert "holds a leaderboard of other data: give another folder to --out." in told
     assert run("compare", data, *arguments, "--metric", "auto")[0] == 0
     (tmp_path / "c" / "data.json").write_text("damaged")
     assert "holds a leaderboard of other data" in run("compare", data, *arguments)[2]

@@ -139,10 +139,9 @@ def _claim(out: Path, parts: dict[str, Pairs]) -> None:
         try:
             known = json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            known = {}
+            known = None
         if known != digests:
-            other = ", ".join(part for part in digests if known.get(part) != digests[part])
-            raise InputError(f"{out} holds a leaderboard of other data ({other}): give another folder to --out.")
+            raise InputError(f"{out} holds a leaderboard of other data: give another folder to --out.")
     common.write_json(file, digests)
 
 

@@ -82,7 +82,8 @@ def train(
     from pairlight.matcher import Matcher
     from pairlight.training.examples import to_judge
 
-    for name, pairs in (("--dev", dev_pairs and to_judge(dev_pairs, wanted)), ("--test", test_pairs)):
+    dev_pairs, test_pairs = (pairs and to_judge(pairs, wanted) for pairs in (dev_pairs, test_pairs))
+    for name, pairs in (("--dev", dev_pairs), ("--test", test_pairs)):
         if pairs is not None:
             common.check_measurable(pairs, name)
     common.use_threads(threads)
