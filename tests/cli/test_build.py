@@ -191,3 +191,12 @@ def test_an_older_task_is_replaced_only_where_asked_for(run, tmp_path):
     assert (out / "train.tsv").read_bytes() == before
     assert run(*first, "--seed", "1", "--overwrite")[0] == 0
     assert (out / "train.tsv").read_bytes() != before
+
+
+def test_hidden_folders_hold_no_text(run, tmp_path):
+    texts = tmp_path / "texts"
+    (texts / ".git").mkdir(parents=True)
+    (texts / ".git" / "index").write_bytes(b"\xff\xfe")
+    line = "In the year {} all of us met in this house, and then number {} of our many speeches was held here.\n\n"
+    (texts / "a.txt").write_text("".join(line.format(n, n) for n in range(30)), encoding="utf-8")
+    assert run("build", "completion", texts, "--out", tmp_path / "out")[0] == 0

@@ -137,7 +137,8 @@ def _found(how: str, texts: Sequence[str], queries: Places, top: int) -> Iterato
     score = _bm25(texts) if how == "bm25" else _cosine(texts)
     for query in queries.tolist():
         scores = score(query)
-        last = max(np.partition(scores, -min(top, len(scores)))[-min(top, len(scores))], np.float32(0))
+        count = min(top, len(scores))
+        last = max(np.partition(scores, -count)[-count], np.float32(0))
         better, level = np.flatnonzero(scores > last), np.flatnonzero(scores == last)
         # Of those level with the last, the first of the table: argpartition would take others on other processors.
         yield np.sort(np.concatenate([better, level[: max(top - len(better), 0)]])) if last > 0 else better

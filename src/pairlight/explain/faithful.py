@@ -114,17 +114,17 @@ def _falls(model: PairModel, encoded: Encoded, orders: dict[int, Order]) -> NDAr
     """
     spans = [slice(a, b) for a, b in pairwise(encoded.start)]
     texts, shorter = [encoded.ids[span] for span in spans], []
-    joins = None if encoded.joins is None else [encoded.joins]
+    joins: list[NDArray[np.int32]] = []
     for number, order in orders.items():
         right = texts[2 * number + 1]
         for share in (0.0, *SHARES):
             gone = order[: round(share * len(right))]
             kept = np.delete(right, gone)
             shorter.append(kept if len(kept) else texts[-1])
-            if encoded.joins is not None and joins is not None:
+            if encoded.joins is not None:
                 joins.append(joins_without(encoded.joins[spans[2 * number + 1]], set(gone.tolist())))
     start = np.cumsum([0, *map(len, texts), *map(len, shorter)])
-    parses = None if joins is None else np.concatenate(joins)
+    parses = None if encoded.joins is None else np.concatenate([encoded.joins, *joins])
     both = Encoded(np.concatenate([*texts, *shorter]), start, 0, encoded.spelling, parses)
     lefts = np.repeat(2 * np.array(list(orders)), 1 + len(SHARES))
     scores = score_pairs(model, both, lefts, len(texts) + np.arange(len(shorter))).astype(float)

@@ -28,7 +28,7 @@ def with_lists(cell: Cell, parts: Parts) -> dict[str, Any]:
     }
 
 
-LABELLED = {"loss": "cross-entropy", "metric": "accuracy"}  # how `every_epoch` trains, whatever a model's recipe says
+BY_LABELS = {"loss": "cross-entropy", "metric": "accuracy"}  # how `every_epoch` trains, whatever a model's recipe says
 
 
 def every_epoch(cell: Cell, parts: Parts) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def every_epoch(cell: Cell, parts: Parts) -> dict[str, Any]:
     from pairlight.training.start import start
 
     started = time.process_time()
-    options = Options.of(model_named(cell.model).recipe, cell.options | LABELLED | {"seed": cell.seed})
+    options = Options.of(model_named(cell.model).recipe, cell.options | BY_LABELS | {"seed": cell.seed})
     torch.manual_seed(cell.seed)
     tokenizer, model = start(cell.model, cell.settings, parts["train"], options, Show(None))
     encoded = {part: tokenizer.encode(pairs.texts, options.max_length) for part, pairs in parts.items()}

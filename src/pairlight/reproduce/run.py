@@ -15,7 +15,7 @@ from pairlight.errors import InputError
 from pairlight.evaluation.significance import paired_bootstrap, paired_t
 from pairlight.models import checked, model_named
 from pairlight.models.base import defaults
-from pairlight.reproduce.cells import LABELLED, every_epoch, with_lists
+from pairlight.reproduce.cells import BY_LABELS, every_epoch, with_lists
 from pairlight.reproduce.data import SOURCES, prepared
 from pairlight.reproduce.experiments import Experiment, On, Row
 from pairlight.training.options import Options
@@ -87,7 +87,7 @@ def run(
             ),
             work=every_epoch if experiment.every_epoch else with_lists,
         )
-        always = LABELLED if experiment.every_epoch else {}
+        always = BY_LABELS if experiment.every_epoch else {}
         found = {cell.name: result for cell, result in zip(wanted, results, strict=True)}
         runs = {label: [found[cell.name] for cell in some if cell.name in found] for label, some in cells.items()}
         tables.append(
