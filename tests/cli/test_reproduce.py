@@ -21,6 +21,8 @@ def test_the_list_tells_every_experiment(run):
         (["mv-lstm-qa", "--models", "magic"], "magic"),
         (["mv-lstm-qa", "--data", "moon"], "moon"),
         (["match-srnn-lcs", "--models", "bm25"], "one model"),
+        (["mv-lstm-qa", "--finished", "--data", "chitchat"], "leave --models and --data out"),
+        (["mv-lstm-qa", "--finished"], "Nothing of mv-lstm-qa is finished in reproduced"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

@@ -16,7 +16,7 @@ from pairlight.evaluation.labelled import best_threshold
 from pairlight.models import build, checked
 from pairlight.reproduce import data
 from pairlight.reproduce.cells import every_epoch, per_list
-from pairlight.reproduce.data import SOURCES, Source, prepared
+from pairlight.reproduce.data import SOURCES, Source, card_of, prepared
 from pairlight.reproduce.experiments import EXPERIMENTS, Experiment
 from pairlight.reproduce.pictures import draw_bars
 from pairlight.reproduce.report import write_report
@@ -71,7 +71,7 @@ def test_what_does_better_on_one_data_set_is_taken_there_alone() -> None:
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The toy lists in place of chitchat; counts how often they are made."""
+    """The toy lists in place of two sets; counts how often they are made."""
     made: list[int] = []
 
     def make(limit, progress):
@@ -79,27 +79,30 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         progress(1.0)
         return dict(zip(("train", "dev", "test"), split(overlap(40, seed=0)), strict=True))
 
-    monkeypatch.setitem(SOURCES, "chitchat", Source("toy lists", "Made up.", make))
+    for name in ("chitchat", "squad-sentences"):
+        monkeypatch.setitem(SOURCES, name, Source("toy lists", "Made up.", make))
     return made
 
 
 def ran(
     out: Path,
     seen: list[str],
-    models: str = "random,bm25,bi-lstm-rnn",
-    finished: bool = False,
+    models: str | None = None,
+    on: str | None = "chitchat",
     better: dict[str, dict[str, object]] | None = None,
 ) -> list[dict]:
-    experiment = Experiment("A toy table", EXPERIMENTS["mv-lstm-qa"].rows + EXPERIMENTS["mv-lstm-k"].rows[1:2], ())
+    """The table of three rows, of which `models` are trained on `on`; None of either trains nothing."""
+    rows = *EXPERIMENTS["mv-lstm-qa"].rows[:2], EXPERIMENTS["mv-lstm-k"].rows[1]
+    sets = tuple(replace(each, better=better or {}) for each in EXPERIMENTS["mv-lstm-k"].on)
+    experiment = Experiment("A toy table", rows, sets)
     return run(
         experiment,
         chosen_rows(experiment, models),
-        [replace(on, better=better or {}) for on in chosen_data(EXPERIMENTS["mv-lstm-k"], "chitchat")],
+        [] if on is None else chosen_data(experiment, on),
         out,
         scale="small",
         seeds=2,
         jobs=1,
-        finished=finished,
         making=lambda name, share: None,
         done=lambda on, cell, result, share: seen.append(cell.name),
     )
@@ -127,7 +130,7 @@ def test_an_experiment_stands_beside_the_paper_and_runs_no_cell_twice(tmp_path: 
 
     # What does better on this data is another cell, and the table tells it.
     (table_better,) = ran(tmp_path, [], "bm25", better={"bm25": {"lr": 0.07}})
-    assert table_better["rows"][0]["options"]["lr"] == 0.07
+    assert table_better["rows"][1]["options"]["lr"] == 0.07
     options = [json.loads(file.read_text())["options"] for file in (tmp_path / "cells").rglob("bm25*.json")]
     assert [each.get("lr") == 0.07 for each in options].count(True) == 2
 
@@ -141,18 +144,28 @@ def test_an_experiment_stands_beside_the_paper_and_runs_no_cell_twice(tmp_path: 
     assert pictures == {"toy-small-chitchat.png", "toy-small-chitchat-curves.png"}
 
 
-def test_a_table_is_told_of_the_cells_that_are_finished(tmp_path: Path, toy: list[int]) -> None:
+def test_a_run_of_few_rows_or_of_other_data_loses_nothing_of_the_table(tmp_path: Path, toy: list[int]) -> None:
+    assert ran(tmp_path, [], on=None) == []
     ran(tmp_path, [], "bm25")
     seen: list[str] = []
-    (table,) = ran(tmp_path, seen, finished=True)
+    (table,) = ran(tmp_path, seen, "random")
     assert [(row["label"], row["seeds"]) for row in table["rows"]] == [
-        ("Random Guess", 0),
+        ("Random Guess", 2),
         ("BM25", 2),
         ("Bi-LSTM-RNN", 0),
     ]
-    assert all(name.startswith("bm25") for name in seen)
+    assert not any(row["against"] for row in table["rows"])
     text = write_report(tmp_path, "toy", "A toy table", [table], "small", "pairlight reproduce toy")
-    assert "| Random Guess | 0.200 |  |  | 0.457 |  |  | 0 |" in text
+    assert "| Bi-LSTM-RNN | 0.702 |  |  | 0.830 |  |  | 0 |" in text
+    assert "p against" not in text
+
+    assert ran(tmp_path, seen, on=None) == [table]  # nothing is trained
+    assert {name.split("-")[0] for name in seen} == {"random", "bm25"}
+
+    chitchat, squad = ran(tmp_path, [], "random", on="squad-sentences")
+    assert chitchat == table
+    assert [row["seeds"] for row in squad["rows"]] == [2, 0, 0]
+    assert toy == [1, 1]
 
 
 def test_every_row_is_trained_once_before_any_is_trained_again(tmp_path: Path, toy: list[int]) -> None:
@@ -178,10 +191,10 @@ def test_other_data_of_the_same_name_shares_no_cell(tmp_path: Path, monkeypatch:
 
 
 def test_built_data_reads_back_as_it_was(tmp_path: Path, toy: list[int]) -> None:
-    parts, card = prepared("chitchat", "small", tmp_path, lambda share: None)
+    parts = prepared("chitchat", "small", tmp_path, lambda share: None)
     whole = split(overlap(40, seed=0))
     assert [len(part) for part in parts.values()] == [len(part) for part in whole]
-    assert card["parts"]["test"]["lists"] == whole[2].lists
+    assert card_of("chitchat", "small", tmp_path)["parts"]["test"]["lists"] == whole[2].lists
     for read, made in zip(parts.values(), whole, strict=True):
         assert [read.texts[i] for i in read.right] == [made.texts[i] for i in made.right]
         np.testing.assert_array_equal(read.group, made.group)
@@ -265,9 +278,8 @@ def test_what_is_measured_after_every_epoch_is_told_with_the_loss_it_has(tmp_pat
         scale="small",
         seeds=1,
         jobs=1,
-        finished=True,
         making=lambda *_: None,
         done=lambda *_: None,
     )
-    (told,) = table["rows"]
+    told = next(row for row in table["rows"] if row["model"] == "dssm")
     assert (told["options"]["loss"], told["options"]["metric"]) == ("cross-entropy", "accuracy")

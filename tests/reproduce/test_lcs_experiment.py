@@ -60,10 +60,13 @@ def test_a_start_is_measured_and_its_grid_stands_beside_the_table(tmp_path, monk
     found = {"length 5": {"sizes": {"train": 60}, "longest": 5, "starts": [start], "best": 0}}
     text = write_report(tmp_path, found, "small", "pairlight reproduce match-srnn-lcs")
     assert f"| start 3 (best) | {start['dev']['error']:.4f} | {start['test']['error']:.4f} |" in text
-    assert json.loads((tmp_path / "match-srnn-lcs.json").read_text())["found"] == json.loads(json.dumps(found))
-    assert "data:image/png;base64," in (tmp_path / "match-srnn-lcs.html").read_text()
+    assert json.loads((tmp_path / "match-srnn-lcs-small.json").read_text())["found"] == json.loads(json.dumps(found))
+    assert "data:image/png;base64," in (tmp_path / "match-srnn-lcs-small.html").read_text()
     pictures = sorted(tmp_path.glob("*.png"))
-    assert [picture.name for picture in pictures] == ["curves-length-5.png", "figure-4-length-5.png"]
+    assert [picture.name for picture in pictures] == [
+        "match-srnn-lcs-small-length-5-curves.png",
+        "match-srnn-lcs-small-length-5-figure-4.png",
+    ]
     assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
 
 

@@ -24,18 +24,21 @@ def reproduce(
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, help="How often each model is trained: 1 small, 3 full, 5 for LCS.")
     ] = None,
-    models: Annotated[str | None, typer.Option("--models", help="Only these rows, with commas between them.")] = None,
-    data: Annotated[str | None, typer.Option("--data", help="Only these data sets, with commas between them.")] = None,
+    models: Annotated[
+        str | None, typer.Option("--models", help="Train only these rows, with commas between them.")
+    ] = None,
+    data: Annotated[str | None, typer.Option("--data", help="Train only on these, with commas between them.")] = None,
     scale: Annotated[str, typer.Option("--scale", help="small: minutes; full: the whole protocol.")] = "small",
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Models trained at the same time, one core each.")] = (
         os.cpu_count() or 1
     ),
-    finished: Annotated[
-        bool, typer.Option("--finished", help="Train nothing: tell of the cells that are finished.")
-    ] = False,
+    finished: Annotated[bool, typer.Option("--finished", help="Train nothing: tell of what is finished.")] = False,
     as_json: common.Json = False,
 ) -> None:
-    """Run a paper's experiment; what is done stays done when it is stopped and run again."""
+    """Run a paper's experiment; what is done stays done when it is stopped and run again.
+
+    The tables are always whole: they tell of all that is finished in the folder, whichever run trained it.
+    """
     from pairlight.reproduce.experiments import EXPERIMENTS
 
     titles = {each: found.title for each, found in EXPERIMENTS.items()} | {LCS: LCS_TITLE}
@@ -52,6 +55,8 @@ def reproduce(
         near = difflib.get_close_matches(name, titles, 1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
         raise InputError(f"There is no experiment named {name!r}.{meant} The experiments are: {', '.join(titles)}.")
+    if finished and (models is not None or data is not None):
+        raise InputError("--finished trains nothing and tells of all that is there: leave --models and --data out.")
     if name == LCS:
         if models is not None or data is not None or finished:
             raise InputError(f"{LCS} has one model and data of its own: leave --models, --data and --finished out.")
@@ -77,11 +82,11 @@ def _table(
 
     started = time.perf_counter()
     experiment = EXPERIMENTS[name]
-    rows, on = chosen_rows(experiment, models), chosen_data(experiment, data)
+    rows, on = ([], []) if finished else (chosen_rows(experiment, models), chosen_data(experiment, data))
     with showing() as show:
-        show.say(
-            f"{len(rows)} rows x {len(on)} data sets x {seeds} seeds, {jobs} at a time; cells are kept in {out}/cells."
-        )
+        if not finished:
+            planned = f"{len(rows)} rows x {len(on)} data sets x {seeds} seeds, {jobs} at a time"
+            show.say(f"{planned}; cells are kept in {out}/cells.")
 
         def done(where: Any, cell: Any, result: dict[str, Any], share: float) -> None:
             figures = ", ".join(f"{each} {result['dev'][each]:.3f}" for each in where.metrics if each in result["dev"])
@@ -96,10 +101,11 @@ def _table(
             scale=scale,
             seeds=seeds,
             jobs=jobs,
-            finished=finished,
             making=lambda each, share: show.share(f"Making {each}", share),
             done=done,
         )
+    if not tables:
+        raise InputError(f"Nothing of {name} is finished in {out} at scale {scale}: run it without --finished.")
     text = write_report(out, name, experiment.title, tables, scale, common.command_line())
     if as_json:
         common.print_json(tables)
@@ -129,4 +135,4 @@ def _lcs(out: Path, seeds: int, scale: str, jobs: int, as_json: bool) -> None:
         common.print_json(found)
         return
     print(text)
-    print(f"Written to {out}/{LCS}.md, .html, .json and pictures in {time.perf_counter() - started:.0f} s.")
+    print(f"Written to {out}/{LCS}-{scale}.md, .html, .json and pictures in {time.perf_counter() - started:.0f} s.")

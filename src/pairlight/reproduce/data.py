@@ -37,16 +37,24 @@ class Source:
     make: Make
 
 
-def prepared(name: str, scale: str, out: Path, progress: Progress) -> tuple[Parts, dict[str, Any]]:
-    """The parts of a data set and its card, from `out` where they were built before."""
-    folder = out / "data" / f"{name}-{scale}"
-    source = SOURCES[name]
-    if not (folder / CARD).is_file():
+def prepared(name: str, scale: str, out: Path, progress: Progress) -> Parts:
+    """The parts of a data set, from `out` where they were built before."""
+    folder, source = _folder(name, scale, out), SOURCES[name]
+    if card_of(name, scale, out) is None:
         parts = source.make(SMALL if scale == "small" else None, progress)
         choices = {"seed": SEED, "scale": scale}
         write_task(folder, parts, {"task": name, "protocol": source.protocol, "choices": choices, "sources": []})
-    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-    return {part: read_pairs(folder / f"{part}.tsv")[0] for part in PARTS}, card
+    return {part: read_pairs(folder / f"{part}.tsv")[0] for part in PARTS}
+
+
+def card_of(name: str, scale: str, out: Path) -> Any:
+    """The card of a data set that `out` holds, else None."""
+    card = _folder(name, scale, out) / CARD
+    return json.loads(card.read_text(encoding="utf-8")) if card.is_file() else None
+
+
+def _folder(name: str, scale: str, out: Path) -> Path:
+    return out / "data" / f"{name}-{scale}"
 
 
 def _file(folder: str, file: str) -> Path:

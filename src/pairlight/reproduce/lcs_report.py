@@ -14,7 +14,8 @@ TITLE = "match-srnn-lcs: Match-SRNN counts longest common subsequences"
 
 
 def write_report(out: Path, found: dict[str, Any], scale: str, command: str) -> str:
-    """Write match-srnn-lcs.md, .html, .json and pictures to `out`; give the Markdown."""
+    """Write match-srnn-lcs-`scale`.md, .html, .json and pictures to `out`; give the Markdown."""
+    whole = f"match-srnn-lcs-{scale}"
     blocks: list[Block] = [
         f"Section 5 and figure 4 of the Match-SRNN paper (Wan et al., IJCAI 2016), scale {scale}. The paper gives no "
         "error, only that its states are identical to the table of dynamic programming for one example. The label is "
@@ -23,19 +24,18 @@ def write_report(out: Path, found: dict[str, Any], scale: str, command: str) -> 
         f"Made by `{command}`."
     ]
     for name, each in found.items():
-        blocks += _told(out, name, each)
+        blocks += _told(out, f"{whole}-{name.replace(' ', '-')}", name, each)
     write_text(
-        out / "match-srnn-lcs.json",
+        out / f"{whole}.json",
         json.dumps({"scale": scale, "command": command, "found": found}, indent=1, ensure_ascii=False) + "\n",
     )
-    return write_page(out / "match-srnn-lcs", TITLE, blocks)
+    return write_page(out / whole, TITLE, blocks)
 
 
-def _told(out: Path, name: str, found: dict[str, Any]) -> list[Block]:
+def _told(out: Path, file: str, name: str, found: dict[str, Any]) -> list[Block]:
     best = found["starts"][found["best"]]
     example = best["example"]
-    short = name.replace(" ", "-")
-    figure, curves = out / f"figure-4-{short}.png", out / f"curves-{short}.png"
+    figure, curves = out / f"{file}-figure-4.png", out / f"{file}-curves.png"
     draw_figure_4(figure, example)
     draw_curves(curves, {f"start {start['seed']}": [start["curve"]] for start in found["starts"]}, "error")
     sizes = ", ".join(f"{size:,} {part}" for part, size in found["sizes"].items())

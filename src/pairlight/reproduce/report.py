@@ -23,7 +23,8 @@ _TOLD = ("loss", "optimizer", "lr", "epsilon", "vectors", "freeze", "epochs", "p
 def write_report(out: Path, name: str, title: str, tables: list[dict[str, Any]], scale: str, command: str) -> str:
     """Write `name`-`scale`.md, .html, .json and pictures to `out`; give the Markdown."""
     blocks: list[Block] = [
-        f"{title}. Scale {scale}; mean ± spread over seeds, the best epoch of each chosen on dev. Made by `{command}`.",
+        f"{title}. Scale {scale}; mean ± spread over seeds, the best epoch of each chosen on dev.",
+        f"Last run: `{command}`.",
         READ,
     ]
     if scale == "small":
@@ -63,8 +64,9 @@ def caption_of(table: dict[str, Any]) -> str:
     unit = "pairs" if table["metrics"][0] == "accuracy" else "lists"
     sizes = ", ".join(f"{facts[unit]:,} {unit} ({part})" for part, facts in table["sizes"].items())
     minutes = sum(sum(row["seconds"]) for row in table["rows"]) / 60
+    compared = f"p against {table['baseline']}. " if any(row["against"] for row in table["rows"]) else ""
     return (
-        f"Here on {table['about']} ({sizes}); the paper ran on {table['instead']}. p against {table['baseline']}. "
+        f"Here on {table['about']} ({sizes}); the paper ran on {table['instead']}. {compared}"
         f"All rows took {minutes:.1f} minutes of one core."
     )
 

@@ -5,18 +5,19 @@ import json
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pairlight.compare import Cell, compare
+from pairlight.compare import Cell, Parts, compare
 from pairlight.errors import InputError
 from pairlight.evaluation.significance import paired_bootstrap, paired_t
 from pairlight.models import checked, model_named
 from pairlight.models.base import defaults
 from pairlight.reproduce.cells import BY_LABELS, every_epoch, with_lists
-from pairlight.reproduce.data import SOURCES, prepared
+from pairlight.reproduce.data import SOURCES, card_of, prepared
 from pairlight.reproduce.experiments import Experiment, On, Row
 from pairlight.training.options import Options
 
@@ -58,32 +59,42 @@ def run(
     scale: str,
     seeds: int,
     jobs: int,
-    finished: bool,
     making: Callable[[str, float], None],
     done: Told,
 ) -> list[dict[str, Any]]:
-    """The table of each data set. Finished cells are kept in `out`, by the bytes of the data they were trained on.
+    """The whole table of each data set: `rows` are trained on the sets `on`; of the rest, what `out` holds is told.
 
-    Every row is trained once before any is trained again, so that a run that is stopped has a whole table. With
-    `finished`, nothing is trained: the tables are of the cells that are there.
+    Finished cells are kept by the bytes of the data they were trained on. Every row is trained once before any is
+    trained again, so that a run that is stopped has a whole table.
     """
     tables = []
-    for number, each in enumerate(on):
-        parts, card = prepared(each.data, scale, out, lambda share, each=each: making(each.data, share))  # type: ignore[misc]
+    sets = [each for each in experiment.on if each in on or card_of(each.data, scale, out)]
+    for number, each in enumerate(sets):
+        trained: set[str] = set()
+        parts: Parts = {}
+        if each in on:
+            trained = {row.label for row in rows}
+            parts = prepared(each.data, scale, out, partial(making, each.data))
+        card = card_of(each.data, scale, out)
         bytes_of = hashlib.sha256(json.dumps(card["parts"], sort_keys=True).encode()).hexdigest()[:8]
         folder = out / "cells" / f"{each.data}-{scale}-{bytes_of}"
-        here = [each.trained(row) for row in rows]
+        here = [each.trained(row) for row in experiment.rows]
         cells = {row.label: _cells(row, scale, seeds) for row in here}
-        wanted = [some[at] for at in range(seeds) for some in cells.values()]
-        if finished:
-            wanted = [cell for cell in wanted if (folder / f"{cell.name}.json").exists()]
+        wanted = [
+            some[at]
+            for at in range(seeds)
+            for label, some in cells.items()
+            if label in trained or (folder / f"{some[at].name}.json").exists()
+        ]
+        if not wanted:
+            continue
         results = compare(
             parts,
             wanted,
             folder,
             jobs=jobs,
             done=lambda cell, result, share, each=each, number=number: done(  # type: ignore[misc]
-                each, cell, result, (number + share) / len(on)
+                each, cell, result, (number + share) / len(sets)
             ),
             work=every_epoch if experiment.every_epoch else with_lists,
         )
@@ -100,8 +111,7 @@ def run(
                 "metrics": list(each.metrics),
                 "baseline": each.baseline,
                 "rows": [
-                    _row(row, _options(row, scale) | always, runs[row.label], each, runs.get(each.baseline))
-                    for row in here
+                    _row(row, _options(row, scale) | always, runs[row.label], each, runs[each.baseline]) for row in here
                 ],
             }
         )
@@ -129,7 +139,7 @@ def _cells(row: Row, scale: str, seeds: int) -> list[Cell]:
 
 
 def _row(
-    row: Row, options: dict[str, Any], runs: list[dict[str, Any]], on: On, baseline: list[dict[str, Any]] | None
+    row: Row, options: dict[str, Any], runs: list[dict[str, Any]], on: On, baseline: list[dict[str, Any]]
 ) -> dict[str, Any]:
     ours = {name: [run["test"][name] for run in runs if name in run["test"]] for name in on.metrics}
     found: dict[str, Any] = {
