@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from pairlight.data.readers import read_pairs
+from pairlight.tasks.folder import checksum
 
 MATTERS = ["the quiet cat in her basket", "bright stars over the dark sea"]
 
@@ -163,6 +166,10 @@ def test_lcs_needs_no_data_and_writes_labels_that_read_back(run, tmp_path):
         (["completion", "latin", "--out", "t"], "UTF-8"),
         (["completion", "empty", "--out", "t"], "holds no file"),
         (["completion", "short.txt", "--out", "t"], "No sentence"),
+        (["completion", "texts", "--out", "texts/t"], "texts/t lies in texts"),
+        (["completion", "short.txt", "--out", "t", "--left", "a"], "--left is for tables of pairs, and short.txt is"),
+        (["qa", "chitchat", "--out", "t", "--header", "a,b"], "--header is for tables of pairs, and chitchat is none"),
+        (["qa", "PAIRS", "--out", "t", "--folder", "."], "--folder is for named sets"),
         (["lcs", "--out", "t", "--shortest", "9"], "9 to 5"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -174,6 +181,7 @@ def test_what_cannot_be_built_is_one_clear_line_and_nothing_is_written(
     (tmp_path / "binary").write_bytes(b"a\0b")
     (tmp_path / "latin").write_bytes(b"caf\xe9")
     (tmp_path / "empty").mkdir()
+    (tmp_path / "texts").mkdir()
     (tmp_path / "short.txt").write_text("Too short, this.")
     code, _, err = run("build", *({"PAIRS": str(pairs)}.get(each, each) for each in arguments))
     assert code == 2
@@ -200,3 +208,19 @@ def test_hidden_folders_hold_no_text(run, tmp_path):
     line = "In the year {} all of us met in this house, and then number {} of our many speeches was held here.\n\n"
     (texts / "a.txt").write_text("".join(line.format(n, n) for n in range(30)), encoding="utf-8")
     assert run("build", "completion", texts, "--out", tmp_path / "out")[0] == 0
+    before = checksum(texts)
+    (texts / ".git" / "index").write_bytes(b"other")
+    assert checksum(texts) == before
+    (texts / "a.txt").write_text("other")
+    assert checksum(texts) != before
+
+
+def test_what_can_be_read_only_once_has_no_checksum(run, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(speech(30), "utf-8"))
+    writer.start()
+    code, said, _ = run("build", "completion", tmp_path / "pipe", "--out", tmp_path / "out", "--json")
+    writer.join()
+    assert code == 0
+    assert json.loads(said)["sources"] == [{"name": "pipe", "sha256": None}]
+    assert "| pipe | a named set, or no file |" in (tmp_path / "out" / "README.md").read_text("utf-8")

@@ -108,6 +108,12 @@ def test_lists_without_a_right_answer_are_left_out_and_counted():
     assert kept.per_list["P@1"].tolist() == [1, 0]
 
 
+def test_lists_without_a_wrong_answer_are_told():
+    result = rank_metrics([2, 1, 5, 3, 4], [1, 0, 1, 1, 2], ["a", "a", "b", "c", "c"])
+    assert result.notes == ("2 of 3 lists have no wrong answer: their P@1, MRR and MAP are 1 for every model",)
+    assert result.per_list["MAP"].tolist() == [1, 1, 1]
+
+
 def test_a_negative_label_is_a_wrong_answer():
     assert rank_metrics([3, 2, 1], [-1, 2, -1], [0, 0, 0]) == rank_metrics([3, 2, 1], [0, 2, 0], [0, 0, 0])
 

@@ -113,6 +113,7 @@ def test_json_comes_back_as_the_same_explanation(run, folder):
         (["", RIGHT], "has no word"),
         ([LEFT, RIGHT, "--png", "a.jpg"], "does not end in .png"),
         ([LEFT, RIGHT, "--svg", "a.svg", "--grid", "9"], "There is no grid 9"),
+        ([LEFT, RIGHT, "--html", "a.html", "--grid", "1"], "give one of them too"),
     ],
 )
 def test_bad_input_is_one_line(run, folder, arguments, complaint):

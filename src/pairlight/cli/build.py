@@ -8,7 +8,7 @@ import typer
 
 from pairlight.cli import common
 from pairlight.data.pairs import Pairs
-from pairlight.data.readers import EXTENSIONS, read_pairs
+from pairlight.data.readers import EXTENSIONS
 from pairlight.errors import InputError
 from pairlight.progress import Show, showing
 from pairlight.tasks import citation as citations
@@ -16,7 +16,7 @@ from pairlight.tasks import completion as completions
 from pairlight.tasks import lcs as sequences
 from pairlight.tasks import qa as questions
 from pairlight.tasks.catalogue import SETS, raw_texts, right_pairs
-from pairlight.tasks.folder import checksum, claim, write_task
+from pairlight.tasks.folder import checksum, claim, files_in, write_task
 
 build = typer.Typer(help="Make a data set by a paper's protocol.", no_args_is_help=True)
 
@@ -51,10 +51,11 @@ def qa(
 ) -> None:
     """Question answering: the right answer among answers that BM25 finds like it."""
     claim(out, overwrite)
-    columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
+    columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows, header)
+    columns.check([pairs], folder)
     with showing() as show:
         common.warnings_as_lines(show)
-        read = _right_pairs(pairs, columns, header, folder, show)
+        read = _right_pairs(pairs, columns, folder, show)
         parts = questions.qa(
             read, wrong=wrong, top=top, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
         )
@@ -79,10 +80,14 @@ def completion(
 ) -> None:
     """Sentence completion: the second clause of a sentence among second clauses like it."""
     claim(out, overwrite)
-    columns = common.Columns(left, right, skip_bad_rows=skip_bad_rows)
+    columns = common.Columns(left, right, skip_bad_rows=skip_bad_rows, header=header)
+    columns.check(texts, folder)
+    for source in texts:
+        if source not in SETS and Path(source).is_dir() and out.resolve().is_relative_to(Path(source).resolve()):
+            raise InputError(f"--out {out} lies in {source}, whose files are read: give a folder outside it.")
     with showing() as show:
         common.warnings_as_lines(show)
-        found = (text for source in texts for text in _texts(source, columns, header, folder, show))
+        found = (text for source in texts for text in _texts(source, columns, folder, show))
         parts = completions.completion(
             found, wrong=wrong, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
         )
@@ -110,10 +115,11 @@ def citation(
 ) -> None:
     """Paper citation: does the left paper cite the right one?"""
     claim(out, overwrite)
-    columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
+    columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows, header)
+    columns.check([pairs], folder)
     with showing() as show:
         common.warnings_as_lines(show)
-        read = _right_pairs(pairs, columns, header, folder, show)
+        read = _right_pairs(pairs, columns, folder, show)
         parts = citations.citation(
             read, wrong=wrong, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
         )
@@ -145,50 +151,30 @@ def lcs(
     _finish(out, "lcs", sequences.PROTOCOL, parts, choices, [], as_json)
 
 
-def _right_pairs(source: str, columns: common.Columns, header: str | None, folder: Path | None, show: Show) -> Pairs:
+def _right_pairs(source: str, columns: common.Columns, folder: Path | None, show: Show) -> Pairs:
     """The pairs of a file, with their labels where it has any, or the right pairs of a named set."""
     if source in SETS:
         return right_pairs(source, folder)
     # A file without labels holds right pairs only; a column that was named must be there.
-    return _read(source, columns, header, show, need_label=None if columns.label == "label" else True)
-
-
-def _read(source: str, columns: common.Columns, header: str | None, show: Show, *, need_label: bool | None) -> Pairs:
-    pairs, report = read_pairs(
-        source,
-        left=columns.left,
-        right=columns.right,
-        label=columns.label,
-        left_id=columns.left_id,
-        right_id=columns.right_id,
-        header=None if header is None else [name.strip() for name in header.split(",")],
-        skip_bad_rows=columns.skip_bad_rows,
-        need_label=need_label,
-    )
-    show.say(f"{source}: {report.rows - report.skipped:,} pairs.")
-    if report.skipped:
-        show.say(f"Skipped {report.skipped:,} bad rows of {report.rows:,}. The first: {report.first_errors[0]}")
+    pairs = columns.read(source, show, need_label=None if columns.label == "label" else True)
+    show.say(f"{source}: {len(pairs):,} pairs.")
     return pairs
 
 
-def _texts(source: str, columns: common.Columns, header: str | None, folder: Path | None, show: Show) -> Iterator[str]:
+def _texts(source: str, columns: common.Columns, folder: Path | None, show: Show) -> Iterator[str]:
     """The raw texts of a plain-text file, of a folder's files in the order of their names, of a table or a set."""
     path = Path(source)
     if source in SETS:
         yield from raw_texts(source, folder)
     elif path.is_dir():
-        files = [file for file in sorted(path.rglob("*")) if file.is_file() and not _hidden(file.relative_to(path))]
+        files = files_in(path)
         if not files:
             raise InputError(f"The folder {path} holds no file: give one with text files.")
         yield from map(_text, files)
     elif source.lower().endswith(EXTENSIONS):
-        yield from _read(source, columns, header, show, need_label=False).texts
+        yield from columns.read(source, show, need_label=False).texts
     else:
         yield _text(path)
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 def _text(path: Path) -> str:

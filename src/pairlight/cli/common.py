@@ -4,14 +4,15 @@ import json
 import shlex
 import sys
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from pairlight.data.pairs import Pairs
-from pairlight.data.readers import read_pairs
+from pairlight.data.readers import EXTENSIONS, read_pairs
 from pairlight.errors import InputError
 from pairlight.files import write_text
 from pairlight.progress import Show
@@ -38,8 +39,18 @@ class Columns:
     left_id: str = "left_id"
     right_id: str = "right_id"
     skip_bad_rows: bool = False
+    header: str | None = None  # names with commas between them, for a file without a header
 
-    def read(self, source: str, show: Show, *, need_label: bool = True) -> Pairs:
+    def check(self, sources: Iterable[str | None], folder: Path | None) -> None:
+        """Refuse what none of the sources takes: columns are a table's, a folder is a named set's."""
+        given = [source for source in sources if source]
+        own = [f"--{each.name.replace('_', '-')}" for each in fields(self) if getattr(self, each.name) != each.default]
+        if own and not any(source.lower().endswith(EXTENSIONS) for source in given):
+            raise InputError(f"{own[0]} is for tables of pairs, and {given[0]} is none: leave {own[0]} out.")
+        if folder is not None and not any(source in SETS for source in given):
+            raise InputError(f"--folder is for named sets, and {given[0]} is none: leave --folder out.")
+
+    def read(self, source: str, show: Show, *, need_label: bool | None = True) -> Pairs:
         """The pairs of a file."""
         pairs, report = read_pairs(
             source,
@@ -48,6 +59,7 @@ class Columns:
             label=self.label,
             left_id=self.left_id,
             right_id=self.right_id,
+            header=None if self.header is None else [name.strip() for name in self.header.split(",")],
             skip_bad_rows=self.skip_bad_rows,
             need_label=need_label,
         )

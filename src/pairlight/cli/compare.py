@@ -59,6 +59,7 @@ def compare(
     first = given.pop("seed", 1)
     cells = [planned(data, name, seed, given) for name in names for seed in range(first, first + seeds)]
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
+    columns.check([data, dev, test], folder)
     started, fresh = time.perf_counter(), 0
     with showing() as show:
         common.warnings_as_lines(show)

@@ -35,6 +35,8 @@ def explain(
     for path, form in ((png, ".png"), (svg, ".svg"), (html, ".html")):
         if path is not None and path.suffix != form:
             raise InputError(f"--{form[1:]} {path} does not end in {form}: name it so.")
+    if grid is not None and png is None and svg is None:
+        raise InputError(f"--grid {grid} chooses what --png or --svg draws: give one of them too.")
     from pairlight.matcher import Matcher
 
     common.use_threads(threads)

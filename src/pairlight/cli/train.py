@@ -73,6 +73,7 @@ def train(
     wanted = Options.of({}, given)
     _claim(out, resume, overwrite)
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
+    columns.check([data, dev, test], folder)
     with showing() as show:
         common.warnings_as_lines(show)
         parts = common.named(data, folder, show) if data in SETS else {"train": columns.read(data, show)}

@@ -42,6 +42,7 @@ def tune(
     wanted = Options.of({}, given)
     sought = {name: value.split(",") for name, value in common.settings_of(choices or []).items()}
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
+    columns.check([data, dev], folder)
     with showing() as show:
         parts = common.named(data, folder, show) if data in SETS else {"train": columns.read(data, show)}
         held = columns.read(dev, show) if dev else parts.get("dev")

@@ -15,6 +15,7 @@ from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 from pairlight.files import write_text
 from pairlight.progress import showing
+from pairlight.tasks.catalogue import SETS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,8 +72,12 @@ def evaluate(
             raise InputError("evaluate needs a model folder and data, or --run and --qrels.")
         if part not in ("train", "dev", "test"):
             raise InputError(f"--part {part!r} is none of train, dev, test.")
+        if part != "test" and data not in SETS:
+            raise InputError(f"--part is for named sets, and {data} is none: leave --part out.")
         if kind not in (None, "ranking", "pairs"):
             raise InputError(f"--kind {kind!r} is none of ranking, pairs.")
+        columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
+        columns.check([data], folder)
         from pairlight.evaluation.evaluate import evaluate_scores
         from pairlight.evaluation.trec import write_qrels, write_run
         from pairlight.matcher import Matcher
@@ -81,7 +86,6 @@ def evaluate(
         matcher = Matcher.load(model)
         with showing(not as_json) as show:
             common.warnings_as_lines(show)
-            columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
             pairs = columns.part(data, part, folder, show)
             scores = matcher.predict(pairs)
         threshold = None if matcher.calibration is None else matcher.calibration.threshold

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +19,8 @@ def rank_metrics(scores: ArrayLike, labels: ArrayLike, groups: ArrayLike, *, kee
 
     A label above 0 is a right answer, and it is its own gain in nDCG. Equal scores count against the model: among
     them the lower label is ranked first, so a constant scorer looks as bad as can be and the order of the input
-    changes nothing. A list without a right answer is left out, or counts as 0 where `keep_empty`.
+    changes nothing. A list without a right answer is left out, or counts as 0 where `keep_empty`; one without a wrong
+    answer counts, and a note says so.
     """
     s, y = columns(scores, labels)
     names, group = np.unique(np.asarray(groups), return_inverse=True)
@@ -29,7 +31,12 @@ def rank_metrics(scores: ArrayLike, labels: ArrayLike, groups: ArrayLike, *, kee
     for row, (i, score, grade) in enumerate(zip(group.tolist(), s.tolist(), grades(y), strict=True)):
         qrels[str(i)][str(row)] = grade
         run[str(i)][str(row)] = score
-    return evaluate_run(qrels, run, keep_empty=keep_empty)
+    result = evaluate_run(qrels, run, keep_empty=keep_empty)
+    sure = sum(min(judged.values()) > 0 for judged in qrels.values())
+    if sure:
+        note = f"{sure} of {len(qrels)} lists have no wrong answer: their P@1, MRR and MAP are 1 for every model"
+        result = replace(result, notes=(*result.notes, note))
+    return result
 
 
 def evaluate_run(

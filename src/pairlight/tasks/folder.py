@@ -52,16 +52,23 @@ def write_task(out: Path, parts: dict[str, Pairs], about: dict[str, Any]) -> dic
     return card
 
 
-def checksum(path: Path) -> str:
-    """The SHA-256 of a file, or of a folder's files by name."""
+def files_in(folder: Path) -> list[Path]:
+    """The files of a folder and of those in it, by name, without hidden ones."""
+    found = [file for file in sorted(folder.rglob("*")) if file.is_file()]
+    return [file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts)]
+
+
+def checksum(path: Path) -> str | None:
+    """The SHA-256 of a file, or of a folder's files and their names; none of what can be read only once."""
+    if not path.is_file() and not path.is_dir():
+        return None
     digest = hashlib.sha256()
-    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file():
-            if path.is_dir():
-                digest.update(f"{file.relative_to(path).as_posix()}\0".encode())
-            with file.open("rb") as content:
-                while block := content.read(1 << 20):
-                    digest.update(block)
+    for file in files_in(path) if path.is_dir() else [path]:
+        if path.is_dir():
+            digest.update(f"{file.relative_to(path).as_posix()}\0".encode())
+        with file.open("rb") as content:
+            while block := content.read(1 << 20):
+                digest.update(block)
     return digest.hexdigest()
 
 
@@ -110,6 +117,6 @@ def _readme(card: dict[str, Any]) -> str:
     lines += [f"| {name} | {value} |" for name, value in card["choices"].items()]
     if card["sources"]:
         lines += ["", "| source | sha256 |", "|---|---|"]
-        lines += [f"| {each['name']} | {each['sha256'] or 'a named set of pairlight'} |" for each in card["sources"]]
+        lines += [f"| {each['name']} | {each['sha256'] or 'a named set, or no file'} |" for each in card["sources"]]
     lines += ["", "```", "pairlight train train.tsv --dev dev.tsv --test test.tsv --out MODEL", "```"]
     return "\n".join(lines) + "\n"
