@@ -12,7 +12,7 @@ from explain.explained import LEFT, RIGHT, explained, matcher
 from models.toy import CASES, Case
 from pairlight import cli
 from pairlight.explain.explanation import Comparison, Explanation
-from pairlight.explain.terminal import Ranked, Shown
+from pairlight.explain.terminal import Ranked, Shown, shaded
 
 COSINE = next(case for case in CASES if case.name == "mv-lstm" and case.settings["interaction"] == "cosine")
 FIRST = {case.name: case for case in reversed(CASES)}
@@ -49,6 +49,15 @@ def test_words_are_shaded_in_their_original_writing_and_numbered_without_colour(
     strongest = max(range(len(adds)), key=lambda t: abs(adds[t]))
     assert f"{it.left.words[strongest].text} {adds[strongest]:+.2f}" in plain
     assert "\x1b[" in printed(Shown(it), color_system="truecolor", force_terminal=True)
+
+
+def test_control_characters_of_a_text_reach_no_terminal_and_move_no_shade():
+    left = "\x1b[m bama\r\ndelo \x9bJ \x07 firi"
+    it = matcher(COSINE).explain(left, RIGHT)
+    text = shaded(it.left, [1.0] * len(it.left.words), 1.0, coloured=True)
+    assert {text.plain[span.start : span.end] for span in text.spans} >= {"bama", "delo", "firi"}
+    for what in (Shown(it), Ranked(matcher(COSINE).explain(RIGHT, [left, "godu"]))):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", printed(what))
 
 
 def test_a_wide_grid_shows_its_strongest_columns_and_says_so():

@@ -3,6 +3,7 @@
 Colour is never the only sign: without it, words carry their numbers and the heat map is drawn in shades of grey.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len, set_cell_size
@@ -19,6 +20,13 @@ MARKED = 5  # words that are named on either side
 ROWS = 40  # of a heat map, at most
 LABEL = 14  # width of a row's label, at most
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line end
+
+
+def line(text: str = "", style: str = "") -> Text:
+    """A line of the same length that commands nothing: a terminal would obey the control characters of a text."""
+    return Text(_CONTROL.sub(" ", text), style)
+
 
 class Shown:
     """One explanation, as wide as the terminal."""
@@ -29,23 +37,23 @@ class Shown:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         it, coloured = self.explanation, console.color_system is not None and not console.no_color
         chance = "" if it.probability is None else f", probability {it.probability:.2f}"
-        yield Text(f"{it.model}: score {it.score:.4f}{chance}", "bold")
+        yield line(f"{it.model}: score {it.score:.4f}{chance}", "bold")
         adds = it.contributions[0] if it.contributions else None
         for name, side, values in (
             ("left", it.left, adds.left if adds else ()),
             ("right", it.right, adds.right if adds else ()),
         ):
             beside = Table.grid(padding=(0, 1))
-            beside.add_row(Text(f"\n{name:6}", "dim"), Text("\n") + shaded(side, values, _largest(adds), coloured))
+            beside.add_row(line(f"\n{name:6}", "dim"), line("\n") + shaded(side, values, _largest(adds), coloured))
             if adds is not None:
-                beside.add_row("", Text(_named(side, values), "dim"))
+                beside.add_row("", line(_named(side, values), "dim"))
             yield beside
         if adds is not None:
-            yield Text()
-            yield Text("Shade and numbers: how far the score falls when the word is left out.", "dim")
+            yield line()
+            yield line("Shade and numbers: how far the score falls when the word is left out.", "dim")
         yield from _sections(it, options.max_width, coloured)
         for note in it.notes:
-            yield Text(f"\n{note}", "dim")
+            yield line(f"\n{note}", "dim")
 
 
 class Ranked:
@@ -57,26 +65,26 @@ class Ranked:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         it = self.comparison
         for rank, each in enumerate(it.explanations, 1):
-            yield Text(f"{rank:3}  {each.score:8.4f}  {each.right.text}")
+            yield line(f"{rank:3}  {each.score:8.4f}  {each.right.text}")
         words = it.explanations[0].left.words
         for rank, less in enumerate(it.left, 2):
             best = sorted(range(len(less)), key=lambda i: -less[i])[:MARKED]
             why = ", ".join(f"{words[i].text} {less[i]:+.2f}" for i in best if less[i] > 0) or "none"
-            yield Text(f"\nLeft words that do more for 1 than for {rank}: {why}")
+            yield line(f"\nLeft words that do more for 1 than for {rank}: {why}")
         for rank, apart in enumerate(it.cells, 2):
             if apart:
-                yield Text(f"\nCells that make the difference between 1 and {rank}:")
+                yield line(f"\nCells that make the difference between 1 and {rank}:")
             for gap in apart[:MARKED]:
                 name = f"  ({gap.grid})" if len({cell.grid for cell in apart}) > 1 else ""
-                yield Text(f"     {gap.left} ↔ {gap.right} {gap.adds:+.2f}{name}")
+                yield line(f"     {gap.left} ↔ {gap.right} {gap.adds:+.2f}{name}")
         for rank, each in enumerate(it.explanations, 1):
-            yield Text(f"\n─── {rank} ───")
+            yield line(f"\n─── {rank} ───")
             yield Shown(each)
 
 
 def shaded(side: Side, values: Sequence[float], largest: float, coloured: bool) -> Text:
     """A text as it was written, each word on a ground as strong as what it adds, where there is colour."""
-    text = Text(side.text)
+    text = line(side.text)
     for word, value in zip(side.words, values, strict=False):
         strength = abs(value) / largest if largest else 0.0
         if coloured and strength > 0.08:
@@ -90,7 +98,7 @@ def heat_map(it: Explanation, width: int, coloured: bool) -> Iterable[Text]:
     if at is None:
         return
     grid = it.grids[at]
-    labels = [_clipped(row.label, LABEL) for row in grid.rows]
+    labels = [_clipped(span.label, LABEL) for span in grid.rows]
     margin = max(map(cell_len, labels)) + 1
     wide = 2 if 2 * len(grid.columns) + margin <= width else 1
     rows = _kept([max(map(abs, row)) for row in grid.values], ROWS)
@@ -100,52 +108,52 @@ def heat_map(it: Explanation, width: int, coloured: bool) -> Iterable[Text]:
         (cell.i, cell.j): str(cell.order) for cell in it.cells if cell.grid == at and cell.order < 10 and not on_path
     }
     low, high = _range(grid)
-    yield Text(f"{grid.name}, {low:.2f} to {high:.2f}" + ("; path marked •" if on_path else "; cells numbered"), "bold")
+    yield line(f"{grid.name}, {low:.2f} to {high:.2f}" + ("; path marked •" if on_path else "; cells numbered"), "bold")
     for letters in _upright([grid.columns[j] for j in columns], wide):
-        yield Text(" " * margin + letters, "dim")
+        yield line(" " * margin + letters, "dim")
     for i in rows:
-        line = Text(set_cell_size(labels[i], margin), "dim")
+        row = line(set_cell_size(labels[i], margin), "dim")
         for j in columns:
             share = (grid.values[i][j] - low) / (high - low) if high > low else 0.0
             mark = "•" if (i, j) in on_path else marks.get((i, j), "")
-            line.append_text(_square(share, mark, wide, coloured))
-        yield line
+            row.append_text(_square(share, mark, wide, coloured))
+        yield row
     hidden = len(grid.rows) * len(grid.columns) - len(rows) * len(columns)
     if hidden:
-        yield Text(f"({len(rows)} of {len(grid.rows)} rows, {len(columns)} of {len(grid.columns)} columns)", "dim")
+        yield line(f"({len(rows)} of {len(grid.rows)} rows, {len(columns)} of {len(grid.columns)} columns)", "dim")
 
 
 def _sections(it: Explanation, width: int, coloured: bool) -> Iterable[Text]:
     if it.cells:
-        yield Text("\nCells that count", "bold")
+        yield line("\nCells that count", "bold")
         for cell in it.cells[:MARKED]:
             grid = it.grids[cell.grid]
             pair = f"{grid.rows[cell.i].label} ↔ {grid.columns[cell.j].label}"
             adds = "" if cell.adds is None else f"  adds {cell.adds:+.3f}"
             name = f"  ({grid.name})" if cell.grid or len([g for g in it.grids if g.kind == "interaction"]) > 1 else ""
-            yield Text(f"{cell.order:3}  {pair} {cell.value:.2f}{adds}{name}")
+            yield line(f"{cell.order:3}  {pair} {cell.value:.2f}{adds}{name}")
     if it.shown is not None:
-        yield Text()
+        yield line()
         yield from heat_map(it, width, coloured)
     for weights in it.weights:
         for side, values in ((it.left, weights.left), (it.right, weights.right)):
             if values is not None:
                 best = sorted(range(len(values)), key=lambda t: -values[t])[:MARKED]
-                yield Text(f"\n{weights.name}: " + ", ".join(f"{side.words[t].text} {values[t]:.2f}" for t in best))
+                yield line(f"\n{weights.name}: " + ", ".join(f"{side.words[t].text} {values[t]:.2f}" for t in best))
     for table in it.tables:
-        yield Text(f"\n{table.name}", "bold")
-        yield Text(table.about, "dim")
+        yield line(f"\n{table.name}", "bold")
+        yield line(table.about, "dim")
         for fact in table.facts[:MARKED]:
             numbers = "".join(f"  {name} {value:.3g}" for name, value in (fact.values or {}).items())
             adds = "" if fact.adds is None else f"  adds {fact.adds:+.3f}"
-            yield Text(f"     {fact.label}{adds}{numbers}")
+            yield line(f"     {fact.label}{adds}{numbers}")
         if len(table.facts) > MARKED:
-            yield Text(f"     ({len(table.facts) - MARKED} more lines in the page and in JSON)", "dim")
+            yield line(f"     ({len(table.facts) - MARKED} more lines in the page and in JSON)", "dim")
     if it.nearest:
-        yield Text("\nTraining pairs most like this one", "bold")
+        yield line("\nTraining pairs most like this one", "bold")
         for near in it.nearest:
             numbers = f"like {near.likeness:.2f}  label {near.label:g}  score {near.score:.2f}"
-            yield Text(f"     {numbers}\n       {near.left}\n       {near.right}")
+            yield line(f"     {numbers}\n       {near.left}\n       {near.right}")
 
 
 def _named(side: Side, values: Sequence[float]) -> str:
@@ -183,10 +191,10 @@ def _upright(columns: Sequence[Span], wide: int) -> list[str]:
 def _square(share: float, mark: str, wide: int, coloured: bool) -> Text:
     if not coloured:
         shade = SHADES[min(int(share * len(SHADES)), len(SHADES) - 1)]
-        return Text((mark + shade * wide)[:wide])
+        return line((mark + shade * wide)[:wide])
     red, green, blue = _cividis(share)
     ink = "black" if share > 0.5 else "white"
-    return Text(mark.ljust(wide), f"{ink} on rgb({red},{green},{blue})")
+    return line(mark.ljust(wide), f"{ink} on rgb({red},{green},{blue})")
 
 
 def _cividis(share: float) -> tuple[int, ...]:
