@@ -228,7 +228,7 @@ class Matcher:
         Without `words`, only what the model's own mechanism says, which is quicker.
         """
         if not isinstance(right, str):
-            if not right:
+            if not len(right):
                 raise InputError("There is no right text to explain: give one or more.")
             return compared([self.explain(left, each, words=words) for each in right])
         model, tokenizer = self.ready
