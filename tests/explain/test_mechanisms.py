@@ -3,6 +3,7 @@
 from contextlib import nullcontext
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -241,6 +242,12 @@ def test_a_text_without_words_is_refused(left):
 def test_no_right_text_at_all_is_refused():
     with pytest.raises(InputError, match="no right text"):
         matcher(case("bm25")).explain("bama", [])
+
+
+@pytest.mark.parametrize("held", [np.array, pd.Series])
+def test_right_texts_may_come_as_an_array_or_a_series(held):
+    made = matcher(case("bm25"))
+    assert made.explain(LEFT, held([RIGHT, "godu"])) == made.explain(LEFT, [RIGHT, "godu"])
 
 
 @pytest.mark.parametrize(
