@@ -69,7 +69,7 @@ class Matcher:
         *,
         init: str | Path | None = None,
         device: str = "cpu",
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         resume: bool = False,
         progress: bool = True,
         **options: Any,
@@ -83,7 +83,8 @@ class Matcher:
         before = self.model
         with showing(progress) as show:
             try:
-                self._fit(train, dev, init, device, folder, resume, show, options)
+                kept = None if folder is None else Path(folder)
+                self._fit(train, dev, init, device, kept, resume, show, options)
             except BaseException:
                 if self.model is not before:  # nothing unfinished is to be put to use
                     self.model = None

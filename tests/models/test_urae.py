@@ -1,9 +1,12 @@
 """uRAE's first stage: trained without labels, the same way twice, and fixed from then on."""
 
+import numpy as np
 import torch
 
 from models.toy import Case, corpus, ready, texts, tokens
+from pairlight.data.pairs import Pairs
 from pairlight.models import build
+from pairlight.text.tokenizer import Encoded
 
 
 def test_the_first_stage_makes_the_autoencoder_better_and_then_fixes_it():
@@ -15,6 +18,17 @@ def test_the_first_stage_makes_the_autoencoder_better_and_then_fixes_it():
     model.prepare(*corpus(model))
     assert model.encode.error(u).item() < 0.8 * before
     assert not any(weight.requires_grad for weight in model.encode.buffers())
+
+
+def test_texts_of_one_word_leave_the_autoencoder_as_it_is():
+    torch.manual_seed(0)
+    model = build("urae", 30, dim=6, steps=3)
+    was = model.encode.weight.clone()
+    encoded = Encoded(np.arange(2, 6, dtype=np.int32), np.arange(5), 0)
+    side = np.arange(4, dtype=np.int32)
+    model.prepare(encoded, Pairs(["a", "b", "c", "d"], side, side[::-1].copy(), side))
+    assert torch.equal(model.encode.weight, was)
+    assert float(model.spread) > 0
 
 
 def test_the_first_stage_is_repeatable():

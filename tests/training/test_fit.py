@@ -109,6 +109,11 @@ def test_the_log_has_a_line_for_each_epoch(pairs, tmp_path):
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
 
 
+def test_the_folder_may_be_a_str(pairs, tmp_path):
+    trained(pairs, epochs=1, folder=str(tmp_path / "run"))
+    assert len(trained(pairs, epochs=2, folder=str(tmp_path / "run"), resume=True).history.epochs) == 2
+
+
 def test_the_best_epoch_on_dev_is_kept(pairs):
     matcher = trained(pairs, epochs=6, lr=0.5)
     metrics = [e["metric"] for e in matcher.history.epochs]

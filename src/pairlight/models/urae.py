@@ -72,6 +72,8 @@ class URAE(Apart[Seq]):
         for _ in range(self.steps):
             some = torch.randint(len(texts), (TEXTS,)).numpy()
             read = tokens(texts, some, device)
+            if read.ids.shape[1] == 1:  # no text has two words to be joined
+                continue
             with torch.no_grad():
                 u = self.words.embed(read)
             optimizer.zero_grad()
