@@ -1,5 +1,7 @@
 """Every model is explained, out of one table: its words, its grids and its own mechanism."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 import torch
@@ -7,11 +9,14 @@ from torch import nn
 
 from explain.explained import LEFT, RIGHT, explained, matcher
 from models.toy import CASES, Case
+from pairlight import Matcher
 from pairlight.explain.explain import explain_pair
 from pairlight.explain.explanation import Explanation
+from pairlight.explain.stages import apart
 from pairlight.models.base import PairModel
 from pairlight.parts import Grid, Tokens, grid_of
 from pairlight.parts.embed import Words
+from toy_pairs import overlap
 
 # One of each model, and those whose words are weighed on both sides.
 FIRST = {case.name: case for case in reversed(CASES)}
@@ -135,6 +140,41 @@ def test_a_model_is_left_as_it_was(case):
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
     assert not any({"forward", "trees"} & set(vars(module)) for module in model.modules())
     assert all(parameter.grad is None for parameter in model.parameters())
+
+
+@every_case
+def test_what_is_watched_has_stages_of_its_own_and_the_model_s_weights(case):
+    model = matcher(case).model
+    assert model is not None
+    watched = apart(model)
+    assert not set(watched.modules()) & set(model.modules())
+    held = [weight for module in watched.modules() for weight in vars(module).values() if torch.is_tensor(weight)]
+    assert not held  # beside parameters and buffers, which would be held twice
+    for weight, its in zip(model.state_dict().values(), watched.state_dict().values(), strict=True):
+        assert weight.data_ptr() == its.data_ptr()
+
+
+def test_pairs_are_scored_as_ever_while_one_is_explained():
+    made = matcher(FIRST["mv-lstm"])
+    pairs = [(LEFT, RIGHT), ("bama delo", "kusi bama")] * 9
+    scores = made.predict(pairs)
+    it, near = made.explain(LEFT, RIGHT), made.nearest(LEFT, RIGHT, overlap(6, seed=3))
+    with ThreadPoolExecutor(3) as others:
+        explaining = [others.submit(lambda: [made.explain(LEFT, RIGHT) for _ in range(10)]) for _ in range(2)]
+        looking = others.submit(lambda: [made.nearest(LEFT, RIGHT, overlap(6, seed=3)) for _ in range(10)])
+        while not all(each.done() for each in (*explaining, looking)):
+            np.testing.assert_array_equal(made.predict(pairs), scores)
+    assert all(found == it for each in explaining for found in each.result())
+    assert all(found == near for found in looking.result())
+
+
+@pytest.mark.parametrize("made_inside", [False, True])
+def test_a_pair_is_explained_in_inference_mode_as_outside_it(made_inside, tmp_path):
+    made = matcher(FIRST["mv-lstm"])
+    made.save(tmp_path)
+    with torch.inference_mode():
+        inside = Matcher.load(tmp_path) if made_inside else made
+        assert inside.explain(LEFT, RIGHT) == explained(FIRST["mv-lstm"])
 
 
 @every_case

@@ -9,7 +9,7 @@ from pairlight.errors import InputError
 from pairlight.explain.explanation import Comparison, Contributions, Difference, Explanation, Side, Word
 from pairlight.explain.grids import STRONGEST, by_word, channels_of, strongest
 from pairlight.explain.mechanisms import Reading, account_of
-from pairlight.explain.stages import Integrated, interaction, run
+from pairlight.explain.stages import Integrated, apart, interaction, run
 from pairlight.explain.words import by_cells, by_vectors, left_out
 from pairlight.models.base import PairModel
 from pairlight.models.scoring import tokens
@@ -18,6 +18,7 @@ from pairlight.text.parse import unbracketed
 from pairlight.text.tokenizer import Tokenizer
 
 
+@torch.inference_mode(False)  # which a caller may be in, and where no slope can be taken
 def explain_pair(
     name: str, model: PairModel, tokenizer: Tokenizer, left: str, right: str, *, limit: int, words: bool = True
 ) -> Explanation:
@@ -30,7 +31,7 @@ def explain_pair(
         side_of(tokenizer, right, limit, "right", parses=model.parses),
     )
     encoded = tokenizer.encode([left, right, ""], limit, parses=model.parses)
-    model.eval()
+    model = apart(model)
     device = next((p.device for p in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
     seen = run(model, tokens(encoded, np.array([0]), device), tokens(encoded, np.array([1]), device))
     notes = [

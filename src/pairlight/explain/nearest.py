@@ -12,7 +12,7 @@ from pairlight.data.batches import by_length
 from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 from pairlight.explain.explanation import Neighbour
-from pairlight.explain.stages import hooked, run
+from pairlight.explain.stages import apart, hooked, run
 from pairlight.models.base import PairModel
 from pairlight.models.scoring import score_pairs, tokens
 from pairlight.parts import Seq
@@ -36,7 +36,7 @@ def nearest_pairs(model: PairModel, encoded: Encoded, pairs: Pairs, n: int) -> t
         raise InputError(f"n={n} pairs are none: ask for 1 or more.")
     if not len(pairs):
         raise InputError("There is no training pair to look among: give one or more.")
-    model.eval()
+    model = apart(model)
     left, right = pairs.left.astype(np.int64) + 2, pairs.right.astype(np.int64) + 2
     stages = scoring_stages(model, encoded)
     if stages:

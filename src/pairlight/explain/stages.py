@@ -1,5 +1,6 @@
 """Looking into a model from outside: what its stages give, and how the score follows when one of them is changed."""
 
+import copy
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -45,6 +46,13 @@ class Run:
     def of(self, kind: type[M]) -> Iterator[tuple[M, Call]]:
         """The calls of all stages of this kind."""
         return ((call.module, call) for call in self.calls if isinstance(call.module, kind))
+
+
+def apart(model: PairModel) -> PairModel:
+    """The model again on the same weights: its stages can be watched and changed while others score with the model."""
+    weights = (*model.parameters(), *model.buffers())
+    # A weight made in inference mode has no slope, but a copy of it has.
+    return copy.deepcopy(model, {id(each): each.clone() if each.is_inference() else each for each in weights}).eval()
 
 
 @contextmanager
