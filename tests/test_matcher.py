@@ -228,10 +228,38 @@ def test_the_threshold_is_that_of_the_metric_which_chose_the_epoch(pairs):
     assert matcher.evaluate(table).metrics["F1"] == pytest.approx(matcher.history.best)
 
 
-def test_an_empty_query_is_refused(trained):
-    for documents in (["bama"], trained.encode(["bama"])):
-        with pytest.raises(InputError, match="The query is empty"):
-            trained.rank(" ", documents)
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (" ", "' ' has no word"),
+        ("", "'' has no word"),
+        (None, "None is no text: give a str"),
+        (float("nan"), "nan is no text"),
+        ("cut emoji \ud83d", "half a character"),
+        ("a\0b", "holds a NUL"),
+    ],
+)
+def test_what_is_no_text_is_refused_wherever_a_text_is_taken(trained, text, said):
+    encodings = trained.encode(["bama"])
+    for takes in (
+        lambda: trained.rank(text, ["bama"]),
+        lambda: trained.rank("bama", ["dama", text]),
+        lambda: trained.rank(text, encodings),
+        lambda: trained.score_encoded(text, encodings),
+        lambda: trained.encode(["dama", text]),
+        lambda: trained.explain(text, "bama"),
+        lambda: trained.explain("bama", text),
+        lambda: trained.explain("bama", ["dama", text]),
+        lambda: trained.nearest("bama", text, HELD),
+    ):
+        with pytest.raises(InputError, match=f"The (query|(left|right) text).* {said}"):
+            takes()
+
+
+def test_a_single_text_is_no_list_of_texts(trained):
+    for takes in (lambda: trained.encode("here it is"), lambda: trained.rank("bama", "here it is")):
+        with pytest.raises(InputError, match="'here it is' is a single text: give a list of them"):
+            takes()
 
 
 def test_vectors_set_the_size_of_words(pairs, tmp_path):

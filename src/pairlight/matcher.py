@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import re
+import reprlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, overload
@@ -23,7 +25,7 @@ from pairlight.data.splits import split
 from pairlight.encodings import Encodings, Progress, encode_texts, known_dtype, score_encodings
 from pairlight.errors import InputError
 from pairlight.evaluation.calibration import Calibration, fit_calibration
-from pairlight.evaluation.evaluate import evaluate_scores, kind_of
+from pairlight.evaluation.evaluate import evaluate_scores, kind_of, usual_metric
 from pairlight.evaluation.labelled import ThresholdMetric, best_threshold
 from pairlight.evaluation.result import Kind, Result
 from pairlight.explain.explain import compared, explain_pair
@@ -43,6 +45,8 @@ from pairlight.training.start import start
 
 FORMAT = 1
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
+
+_UNFIT = re.compile("[\0\ud800-\udfff]")
 
 
 class Matcher:
@@ -117,7 +121,7 @@ class Matcher:
         loss = options.get("loss", "auto" if kind_of(pairs) == "pairs" else wanted.loss)
         if loss == "auto":
             loss = "hinge" if kind_of(pairs) == "ranking" else label_loss(pairs.labels)
-        metric = ("MAP" if kind_of(held) == "ranking" else "accuracy") if wanted.metric == "auto" else wanted.metric
+        metric = usual_metric(held) if wanted.metric == "auto" else wanted.metric
         chosen = Options.of(papers, options | {"loss": loss, "metric": metric})
         there = _device(device)
         older = None if init is None else self._older(init)
@@ -174,8 +178,9 @@ class Matcher:
 
         Documents are texts, or what `encode` made of them.
         """
-        if not query.strip():
-            raise InputError("The query is empty: give a text of one word or more.")
+        _check_text("query", query)
+        if not isinstance(documents, Encodings):
+            _check_texts(documents)
         if not len(documents):
             return []
         if isinstance(documents, Encodings):
@@ -195,12 +200,14 @@ class Matcher:
         to a file that `Encodings.load` maps into memory.
         """
         known_dtype(dtype)
+        _check_texts(texts)
         model, encoded = self._apart(), self._encoded(texts)
         mark = self.fingerprint()
         return encode_texts(model, encoded, texts, dtype, name=self.name, fingerprint=mark, progress=progress)
 
     def score_encoded(self, query: str, encodings: Encodings) -> NDArray[np.float32]:
         """The score of the query with every encoded text."""
+        _check_text("query", query)
         model = self._apart()
         if encodings.fingerprint != self.fingerprint():
             raise InputError(
@@ -228,10 +235,12 @@ class Matcher:
 
         Without `words`, only what the model's own mechanism says, which is quicker.
         """
-        if not isinstance(right, str):
+        if isinstance(right, Iterable) and not isinstance(right, str):
             if not len(right):
                 raise InputError("There is no right text to explain: give one or more.")
             return compared([self.explain(left, each, words=words) for each in right])
+        _check_text("left text", left)
+        _check_text("right text", right)
         model, tokenizer = self.ready
         found = explain_pair(self.name, model, tokenizer, left, right, limit=self.options.max_length, words=words)
         if self.calibration is None:
@@ -240,6 +249,8 @@ class Matcher:
 
     def nearest(self, left: str, right: str, train: Any, n: int = 5) -> tuple[Neighbour, ...]:
         """The `n` training pairs most like this pair, by what the model makes of them before the score."""
+        _check_text("left text", left)
+        _check_text("right text", right)
         model, _ = self.ready
         pairs = _pairs(train)
         return nearest_pairs(model, self._encoded([left, right, *pairs.texts]), pairs, n)
@@ -354,12 +365,35 @@ def _pairs(source: Any, need_label: bool = True) -> Pairs:
     return read_pairs(source, need_label=need_label)[0]
 
 
+def _check_texts(texts: Sequence[str]) -> None:
+    if isinstance(texts, str):  # a sequence of texts too, each of one letter
+        raise InputError(f"{reprlib.repr(texts)} is a single text: give a list of them.")
+    for number, text in enumerate(texts, 1):
+        _check_text(f"right text {number}", text)
+
+
+def _check_text(role: str, text: object) -> None:
+    """What a table of pairs asks of its texts, asked of one that comes alone."""
+    fault = None
+    if not isinstance(text, str):
+        fault = "is no text: give a str."
+    elif not text or text.isspace():
+        fault = "has no word: give a text of one or more."
+    elif _UNFIT.search(text):
+        fault = "holds a NUL or half a character (a lone surrogate): remove it."
+    if fault is not None:
+        raise InputError(f"The {role} {reprlib.repr(text)} {fault}")
+
+
 def _judged(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
     """The dev metric; where it takes a threshold, the one that suits dev best."""
     named: dict[str, ThresholdMetric] = {"accuracy": "accuracy", "F1": "F1"}
     threshold = best_threshold(scores, dev.labels, named[metric]) if metric in named else None
     kind: Kind = "pairs" if metric in PAIR_METRICS else "ranking"
-    return evaluate_scores(dev, scores, kind=kind, threshold=threshold).metrics[metric]
+    found = evaluate_scores(dev, scores, kind=kind, threshold=threshold).metrics
+    if metric not in found:
+        raise InputError(f"These labels have no {metric}: choose one of {', '.join(found)}.")
+    return found[metric]
 
 
 def _can_judge(dev: Pairs, metric: str, set_aside: bool) -> None:
