@@ -386,7 +386,9 @@ def _check_text(role: str, text: object) -> None:
 
 
 def _judged(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
-    """The dev metric; where it takes a threshold, the one that suits dev best."""
+    """The dev metric, NaN where a score is; where it takes a threshold, the one that suits dev best."""
+    if not np.isfinite(scores).all():
+        return float("nan")
     named: dict[str, ThresholdMetric] = {"accuracy": "accuracy", "F1": "F1"}
     threshold = best_threshold(scores, dev.labels, named[metric]) if metric in named else None
     kind: Kind = "pairs" if metric in PAIR_METRICS else "ranking"

@@ -226,6 +226,36 @@ def test_a_loss_that_is_not_a_number_is_told(pairs):
         trained(pairs, lr=1e30, optimizer="adamw", weight_decay=1e30)
 
 
+@pytest.mark.parametrize(
+    ("what", "where"),
+    [("loss", "pairlight.training.fit._loss"), ("dev metric", "pairlight.matcher.score_pairs")],
+)
+def test_training_that_diverges_later_keeps_the_best_epoch_with_a_warning(pairs, monkeypatch, what, where):
+    module, _, name = where.rpartition(".")
+    real, calls = getattr(sys.modules[module], name), []
+
+    def diverging(*args):
+        calls.append(1)
+        return real(*args) * (float("nan") if len(calls) == 2 * steps + 1 else 1)
+
+    steps = -(-len(pairs.label[pairs.label > 0]) // (OPTIONS["batch"] // 4)) if what == "loss" else 1
+    monkeypatch.setattr(where, diverging)
+    with pytest.warns(
+        UserWarning, match=rf"The {what} became nan in epoch 3: lower lr=0.1.* epoch \d, the best, is kept"
+    ):
+        matcher = trained(pairs)
+    assert len(matcher.history.epochs) == 2
+    assert not matcher.history.interrupted
+    monkeypatch.undo()
+    assert same(matcher, trained(pairs, epochs=2))
+
+
+def test_dev_scores_that_are_no_numbers_from_the_first_epoch_on_are_told(pairs, monkeypatch):
+    monkeypatch.setattr("pairlight.matcher.score_pairs", lambda *_: np.full(len(DEV), np.nan, np.float32))
+    with pytest.raises(InputError, match=r"The dev metric became nan in epoch 1: lower lr=0\.1"):
+        trained(pairs)
+
+
 @pytest.mark.parametrize("loss", ["hinge", "softmax", "cross-entropy", "squared"])
 def test_every_loss_trains(pairs, loss):
     losses = [e["loss"] for e in trained(pairs, loss=loss, epochs=6).history.epochs]

@@ -2,6 +2,7 @@
 
 import json
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,6 +54,13 @@ class History:
     interrupted: bool = False
 
 
+class DivergedError(InputError):
+    """What training makes small, or what it is judged by, is no finite number any more."""
+
+    def __init__(self, what: str, value: float, epoch: int, lr: float) -> None:
+        super().__init__(f"The {what} became {value} in epoch {epoch}: lower lr={lr:g} or set a clip.")
+
+
 def fit(
     model: PairModel,
     texts: Encoded,
@@ -67,6 +75,7 @@ def fit(
 ) -> History:
     """Train `model` in place and leave it with the weights of the epoch that `judge` liked best.
 
+    It ends with a warning where the loss or what `judge` says becomes infinite or NaN, but fails so in its first epoch.
     After every epoch a checkpoint and a line of the log go to `folder`. Each epoch draws from a stream of random
     numbers of its own, so a run that resumes sees what it would have seen had it never stopped.
     """
@@ -90,6 +99,8 @@ def fit(
             loss = _epoch(model, texts, examples, options, optimizer, device, number, history, watch)
             trained = time.perf_counter() - started
             metric = None if judge is None else judge()
+            if metric is not None and not np.isfinite(metric):
+                raise DivergedError("dev metric", metric, number, options.lr)
             with undisturbed():
                 if metric is None or history.best is None or metric > history.best:
                     history.best_epoch, history.best, best = number, metric, kept(model)
@@ -104,6 +115,10 @@ def fit(
         history.interrupted = True
         if history.best_epoch is None:
             best = _copied(model)
+    except DivergedError as error:
+        if judge is None or history.best_epoch is None:  # no weights of a good epoch are kept aside
+            raise
+        warnings.warn(f"{error} Training ended there; epoch {history.best_epoch}, the best, is kept.", stacklevel=4)
     model.load_state_dict(best)
     return history
 
@@ -132,7 +147,7 @@ def _epoch(
         loss = _loss(model, texts, epoch, some, options, device)
         value = loss.item()
         if not np.isfinite(value):
-            raise InputError(f"The loss became {value} in epoch {number}: lower lr={options.lr:g} or set a clip.")
+            raise DivergedError("loss", value, number, options.lr)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         if options.clip:
