@@ -10,13 +10,12 @@ from torch import Tensor
 
 from pairlight.kernels.library import available
 
-on_every_width = pytest.mark.parametrize(
-    "width",
-    [
-        pytest.param(width, marks=pytest.mark.skipif(width not in available(), reason=f"no {width} kernels here"))
-        for width in ("portable", "avx2", "avx512")
-    ],
-)
+WIDTHS = [
+    pytest.param(width, marks=pytest.mark.skipif(width not in available(), reason=f"no {width} kernels here"))
+    for width in ("portable", "avx2", "avx512")
+]
+on_every_width = pytest.mark.parametrize("width", WIDTHS)
+on_twin_and_kernel = pytest.mark.parametrize("choice", ["torch", WIDTHS[0]])
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from kernels.forcing import forced, on_every_width, threads
+from kernels.forcing import forced, on_every_width, on_twin_and_kernel, threads
 from pairlight.errors import InputError
 from pairlight.kernels import kmax
 
@@ -29,7 +29,7 @@ def by_sorting(s: Tensor, left: Tensor, right: Tensor, k: int) -> tuple[list[flo
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-@pytest.mark.parametrize("choice", ["torch", "portable"])
+@on_twin_and_kernel
 @settings(max_examples=40, deadline=None)
 @given(sizes, st.integers(0, 10**6), st.sampled_from([1, 2, 5, 17, 300]))
 def test_the_largest_cells_come_first_and_ties_by_position(
@@ -70,13 +70,13 @@ def test_threads_change_nothing() -> None:
     assert torch.equal(one[1], three[1])
 
 
-def test_an_empty_grid_has_no_cells() -> None:
+@on_twin_and_kernel
+def test_an_empty_grid_has_no_cells(choice: str) -> None:
     none = torch.zeros(2, dtype=torch.int64)
-    for choice in ("torch", "portable"):
-        with forced(choice):
-            values, positions = kmax(torch.zeros(2, 1, 0, 3), none, none, 2)
-        assert values.tolist() == [[[0, 0]], [[0, 0]]]
-        assert positions.tolist() == [[[-1, -1]], [[-1, -1]]]
+    with forced(choice):
+        values, positions = kmax(torch.zeros(2, 1, 0, 3), none, none, 2)
+    assert values.tolist() == [[[0, 0]], [[0, 0]]]
+    assert positions.tolist() == [[[-1, -1]], [[-1, -1]]]
 
 
 def test_wrong_arguments_are_refused_in_one_line() -> None:

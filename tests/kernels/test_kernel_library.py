@@ -85,6 +85,17 @@ def test_a_missing_library_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "install a C++ compiler" in reason
 
 
+def test_without_compiled_kernels_their_tests_skip(tmp_path: Path) -> None:
+    (tmp_path / "uncompiled.py").write_text(
+        "from pathlib import Path\nfrom pairlight.kernels import build\nbuild.LIBRARY = Path('none.so')\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "uncompiled", "-p", "no:cacheprovider"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    chosen = [*command, "tests/kernels", "-k", "portable"]
+    done = subprocess.run(chosen, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 def test_without_a_compiler_the_install_goes_on(tmp_path: Path) -> None:
     command = [
         sys.executable,

@@ -4,7 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from kernels.forcing import assert_agrees, forced, on_every_width, result_and_gradients, same_bits, threads
+from kernels.forcing import (
+    assert_agrees,
+    forced,
+    on_every_width,
+    on_twin_and_kernel,
+    result_and_gradients,
+    same_bits,
+    threads,
+)
 from pairlight.errors import InputError
 from pairlight.kernels import bilstm, lstm
 
@@ -48,7 +56,7 @@ def test_the_gradient_is_the_derivative(width: str, size: tuple[int, int, int, i
         assert torch.autograd.gradcheck(lambda x, *weights: bilstm(x, lengths, *weights), leaves)
 
 
-@pytest.mark.parametrize("choice", ["torch", "portable"])
+@on_twin_and_kernel
 def test_it_is_the_lstm_of_pytorch_over_packed_texts(choice: str) -> None:
     lengths, (x, *_) = example(11, 7, 5, 6, 1, least=1)
     reference = nn.LSTM(5, 6, bidirectional=True, batch_first=True).double()
@@ -86,7 +94,7 @@ def test_the_number_of_threads_changes_no_bit(width: str) -> None:
     assert same_bits(runs[0], runs[2])
 
 
-@pytest.mark.parametrize("choice", ["torch", "portable"])
+@on_twin_and_kernel
 def test_what_stands_under_padding_is_never_read(choice: str) -> None:
     lengths, tensors = example(13, 6, 5, 4, 9)
     poisoned = tensors[0].clone()
@@ -126,11 +134,11 @@ def test_strides_do_not_matter(width: str) -> None:
         assert torch.equal(bilstm(strided, lengths, *weights), bilstm(x, lengths, *weights))
 
 
-def test_an_empty_batch_has_an_empty_answer() -> None:
-    for choice in ("torch", "portable"):
-        lengths, (x, *weights) = example(3, 5, 3, 4, 4)
-        with forced(choice):
-            assert bilstm(x[:0], lengths[:0], *weights).shape == (0, 5, 8)
+@on_twin_and_kernel
+def test_an_empty_batch_has_an_empty_answer(choice: str) -> None:
+    lengths, (x, *weights) = example(3, 5, 3, 4, 4)
+    with forced(choice):
+        assert bilstm(x[:0], lengths[:0], *weights).shape == (0, 5, 8)
 
 
 def test_wrong_arguments_are_refused_in_one_line() -> None:

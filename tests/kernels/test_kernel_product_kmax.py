@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from kernels.forcing import forced, on_every_width, threads
+from kernels.forcing import WIDTHS, forced, on_every_width, threads
 from pairlight.errors import InputError
 from pairlight.kernels import kmax, product_kmax
 
@@ -38,7 +38,7 @@ def of_the_grid(u: Tensor, v: Tensor, left: Tensor, right: Tensor, k: int, offse
     return [torch.cat(each).tolist() for each in zip(*found, strict=True)]
 
 
-@pytest.mark.parametrize("choice", ["torch", "portable", "widest"])
+@pytest.mark.parametrize("choice", ["torch", WIDTHS[0], "widest"])
 @settings(max_examples=40, deadline=None)
 @given(sizes, st.integers(0, 10**6), st.sampled_from([1, 3, 20]), *[st.booleans()] * 4)
 def test_the_cells_are_those_of_the_grid(choice, size, seed, k, shared, offset, relu, single):
@@ -61,12 +61,13 @@ def test_the_kernel_equals_its_twin_on_real_numbers(width):
     torch.testing.assert_close(kernel[0], twin[0], rtol=1e-6, atol=2e-5)
 
 
-def test_layouts_and_threads_change_nothing():
+@on_every_width
+def test_layouts_and_threads_change_nothing(width):
     u, v = torch.randn(100, 9, 3, 8), torch.randn(100, 7, 3, 8)
     left, right = torch.randint(0, 10, (100,)), torch.randint(0, 8, (100,))
-    with threads(1):
+    with forced(width), threads(1):
         one = product_kmax(u, v, left, right, 5)
-    with threads(3):
+    with forced(width), threads(3):
         three = product_kmax(u.mT.contiguous().mT, v.transpose(0, 1).contiguous().transpose(0, 1), left, right, 5)
     assert all(torch.equal(a, b) for a, b in zip(one, three, strict=True))
 

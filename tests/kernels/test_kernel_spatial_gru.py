@@ -4,7 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from kernels.forcing import assert_agrees, forced, on_every_width, result_and_gradients, same_bits, threads
+from kernels.forcing import (
+    assert_agrees,
+    forced,
+    on_every_width,
+    on_twin_and_kernel,
+    result_and_gradients,
+    same_bits,
+    threads,
+)
 from pairlight.errors import InputError
 from pairlight.kernels import GruWeights, spatial_gru, spatial_gru_states
 
@@ -76,7 +84,7 @@ def cell_by_cell(example: Example) -> list[Tensor]:
     return answers
 
 
-@pytest.mark.parametrize("choice", ["torch", "portable"])
+@on_twin_and_kernel
 @settings(max_examples=12, deadline=None)
 @given(options, st.integers(0, 10**6))
 def test_it_follows_the_equations_cell_by_cell(choice: str, how: dict[str, object], seed: int) -> None:
@@ -117,7 +125,7 @@ def test_the_number_of_threads_changes_no_bit(width: str) -> None:
     assert same_bits(runs[0], runs[2])
 
 
-@pytest.mark.parametrize("choice", ["torch", "portable"])
+@on_twin_and_kernel
 @pytest.mark.parametrize("reverse", [False, True])
 def test_what_stands_under_padding_is_never_read(choice: str, reverse: bool) -> None:
     example = Example(11, 3, 5, 6, 4, 7, offset=True, reverse=reverse)
@@ -174,16 +182,16 @@ def test_states_and_gates_of_every_cell_lead_to_the_last_state(how: dict[str, ob
     assert (grid.reset is None) == (not how["reset"])
 
 
-def test_no_cells_and_no_pairs_are_fine() -> None:
-    for choice in ("torch", "portable"):
-        example = Example(3, 2, 4, 5, 3, 0)
-        weights = GruWeights(*example.tensors[1:])
-        none = torch.zeros(3, dtype=torch.int64)
-        s = example.tensors[0].permute(0, 2, 1, 3)
-        with forced(choice):
-            assert not spatial_gru(s, none, example.right, weights).any()
-            assert not spatial_gru(s[:, :, :0], none, example.right, weights).any()
-            assert spatial_gru(s[:0], none[:0], none[:0], weights).shape == (0, 3)
+@on_twin_and_kernel
+def test_no_cells_and_no_pairs_are_fine(choice: str) -> None:
+    example = Example(3, 2, 4, 5, 3, 0)
+    weights = GruWeights(*example.tensors[1:])
+    none = torch.zeros(3, dtype=torch.int64)
+    s = example.tensors[0].permute(0, 2, 1, 3)
+    with forced(choice):
+        assert not spatial_gru(s, none, example.right, weights).any()
+        assert not spatial_gru(s[:, :, :0], none, example.right, weights).any()
+        assert spatial_gru(s[:0], none[:0], none[:0], weights).shape == (0, 3)
 
 
 def test_wrong_arguments_are_refused_in_one_line() -> None:
