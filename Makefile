@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOOKED := $(VENV)/.looked
 PEERS := $(VENV)/.peers
+KERNELS := src/pairlight/kernels
 
 .PHONY: demo test test-slow check bench clean
 
@@ -25,7 +26,7 @@ check: $(READY)
 bench: $(READY) $(PEERS)
 	$(BIN)/python -m benchmarks
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt setup.py $(KERNELS)/build.py $(wildcard $(KERNELS)/csrc/*)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)

@@ -1,4 +1,4 @@
-"""`make test` installs a browser and fonts where it may, once, and never fails for want of them."""
+"""`make` sets up anew what has changed; `make test` installs a browser and fonts where it may, once, or goes without."""
 
 import os
 import shutil
@@ -22,15 +22,30 @@ def made(folder: Path, **commands: str) -> str:
         script = tools / name.replace("_", "-")
         script.write_text(f"#!/bin/sh\n{body}\n")
         script.chmod(0o755)
-    venv = folder / "venv"
-    venv.mkdir()
-    (venv / ".ready").touch()
-    os.utime(venv / ".ready", (2**31, 2**31))  # newer than what it is made of
+    venv = ready(folder)
     command = [str(MAKE), "-C", str(ROOT), f"VENV={venv}", str(venv / ".looked")]
     done = subprocess.run(command, env={"PATH": str(tools)}, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert (venv / ".looked").exists()
     return done.stdout
+
+
+def ready(folder: Path) -> Path:
+    venv = folder / "venv"
+    venv.mkdir()
+    (venv / ".ready").touch()
+    os.utime(venv / ".ready", (2**31, 2**31))  # newer than what it is made of
+    return venv
+
+
+@pytest.mark.parametrize(
+    ("changed", "anew"),
+    [("pyproject.toml", 1), ("setup.py", 1), ("src/pairlight/kernels/csrc/kmax.hpp", 1), ("README.md", 0)],
+)
+def test_what_is_compiled_or_installed_is_set_up_anew_when_it_changes(tmp_path, changed, anew):
+    venv = ready(tmp_path)
+    command = [str(MAKE), "-C", str(ROOT), f"VENV={venv}", "--question", f"--what-if={changed}", str(venv / ".ready")]
+    assert subprocess.run(command, capture_output=True, timeout=60).returncode == anew
 
 
 def test_what_is_missing_is_installed_where_we_are_root(tmp_path):
