@@ -38,10 +38,10 @@ from pairlight.models.scoring import score_pairs
 from pairlight.progress import Show, showing
 from pairlight.text.tokenizer import Encoded, Tokenizer
 from pairlight.training.examples import to_judge
-from pairlight.training.fit import History, fit
+from pairlight.training.fit import WORDS, History, fit
 from pairlight.training.losses import label_loss
 from pairlight.training.options import PAIR_METRICS, Options
-from pairlight.training.start import start
+from pairlight.training.start import origin, start
 
 FORMAT = 1
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
@@ -147,7 +147,7 @@ class Matcher:
                 watch=show.moment,
                 folder=folder,
                 resume=resume,
-                facts=self.facts,
+                facts=self.facts | {WORDS: origin(tokenizer, chosen)},
             )
         model.cpu()
         if 0 < np.mean(held.labels > 0) < 1:

@@ -92,6 +92,24 @@ def test_resuming_with_other_options_or_data_is_refused(pairs, tmp_path):
         trained(overlap(30, seed=9), folder=tmp_path, resume=True)
 
 
+def test_resuming_with_other_words_or_vectors_is_refused(pairs, tmp_path):
+    other = overlap(20, seed=7)
+    trained(other, epochs=1).save(tmp_path / "older")
+    trained(pairs, epochs=1, init=tmp_path / "older", folder=tmp_path / "run")
+    refused = pytest.raises(InputError, match=r"began with other words or vectors\. Give the same --init and --vectors")
+    with refused:
+        trained(pairs, folder=tmp_path / "run", resume=True)
+    rest = trained(pairs, init=tmp_path / "older", folder=tmp_path / "run", resume=True)
+    assert same(trained(pairs, init=tmp_path / "older"), rest)
+
+    file = tmp_path / "vectors.txt"
+    file.write_text("bama " + "1 " * 8 + "\ndama " + "2 " * 8)
+    trained(pairs, epochs=1, vectors=str(file), folder=tmp_path / "run")
+    file.write_text("bama " + "1 " * 8 + "\ndama " + "3 " * 8)
+    with refused:
+        trained(pairs, vectors=str(file), folder=tmp_path / "run", resume=True)
+
+
 def test_resuming_from_nothing_or_from_a_broken_file_is_told(pairs, tmp_path):
     with pytest.raises(InputError, match="nothing to resume"):
         trained(pairs, folder=tmp_path, resume=True)

@@ -29,6 +29,7 @@ from pairlight.training.losses import LABELLED, hinge, softmax
 from pairlight.training.options import LIST_LOSSES, Options
 
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.jsonl"
+WORDS = "words"  # among the facts: what tells the words that a run began with from others
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ def fit(
     # Without a judge the last epoch is the best one, and the weights need not be kept aside.
     kept = type(model).state_dict if judge is None else _copied
     history, best = History(), kept(model)
-    record = {"options": options.as_dict(), "settings": model.settings, "facts": facts or {}}
+    # In this order: options and data make the words, the words' vectors may set the size of the model.
+    record = {"options": options.as_dict(), "facts": facts or {}, "settings": model.settings}
     if resume and folder is not None:
         best = _resumed(folder / CHECKPOINT, model, optimizer, history, record)
     elif folder is not None:
@@ -206,11 +208,17 @@ def _resumed(
     found = record_of(path)
     for kind, wanted in record.items():
         for name, value in wanted.items():
-            if name != "epochs" and found[kind].get(name) != value:
+            if name == "epochs" or found[kind].get(name) == value:
+                continue
+            if name == WORDS:
                 raise InputError(
-                    f"Can't resume with {name}={value!r}: the run at {path.parent} has {found[kind].get(name)!r}. "
-                    "Give the same, or train anew with --overwrite."
+                    f"Can't resume: the run at {path.parent} began with other words or vectors. "
+                    "Give the same --init and --vectors, or train anew with --overwrite."
                 )
+            raise InputError(
+                f"Can't resume with {name}={value!r}: the run at {path.parent} has {found[kind].get(name)!r}. "
+                "Give the same, or train anew with --overwrite."
+            )
     state, best = found["history"], load_checkpoint(path, model, optimizer)
     history.epochs, history.best_epoch, history.best = state["epochs"], state["best_epoch"], state["best"]
     return best

@@ -1,5 +1,7 @@
 """Where training starts: the vocabulary, the word vectors and the first weights, or those of an older model."""
 
+import hashlib
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -48,6 +50,15 @@ def start(
     if older is not None:
         _inherit(model, older[1])
     return tokenizer, model
+
+
+def origin(tokenizer: Tokenizer, options: Options) -> str:
+    """What tells the words of a run, and the file that their vectors are from, from others."""
+    digest = hashlib.sha256("\n".join(tokenizer.pieces).encode("utf-8"))
+    if Path(options.vectors).is_file():
+        with Path(options.vectors).open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def _vectors(tokenizer: Tokenizer, settings: dict[str, Any], pairs: Pairs, options: Options, show: Show) -> Vectors:
