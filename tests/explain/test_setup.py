@@ -1,4 +1,4 @@
-"""`make` sets up anew what has changed; `make test` installs a browser and fonts where it may, once, or goes without."""
+"""`make` sets up anew what has changed; `make test` installs a browser and fonts where it may, and can go without."""
 
 import os
 import shutil
