@@ -1,4 +1,4 @@
-"""What docs/explaining.md shows in Python runs, one block after the other."""
+"""What docs/explaining.md shows runs, one block after the other."""
 
 import contextlib
 import io
@@ -40,6 +40,14 @@ def test_the_python_of_the_page_runs(folder):
         for block in blocks:
             exec(compile(block, "docs/explaining.md", "exec"), known)
     assert printed.getvalue().splitlines()[0].startswith("1.0 1.0 ")  # the pair itself is a training pair
+
+
+def test_the_commands_of_the_page_name_their_data_and_none_writes_where_another_one_wrote():
+    commands = "".join(re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL))
+    assert commands.count("train wikiqa ") == commands.count("train wikiqa --folder wikiqa ")
+    written = re.findall(r"--out (\S+)", commands)
+    assert len(written) >= 5
+    assert len(set(written)) == len(written)
 
 
 def test_every_option_that_the_page_names_is_one_of_the_command():

@@ -132,6 +132,14 @@ def test_bad_input_is_one_line(run, folder, arguments, complaint):
     assert "Traceback" not in err
 
 
+def test_grids_are_counted_from_one_as_the_help_says(run, folder):
+    _, out, _ = run("--help")
+    assert "the first is 1" in " ".join(out.split())
+    code, _, err = run(folder, LEFT, RIGHT, "--svg", "a.svg", "--grid", "0")
+    assert code == 2
+    assert "--grid" in err
+
+
 def test_a_case_without_a_grid_still_prints():
     assert "No grid" in printed(Shown(explained(Case("random"))))
 

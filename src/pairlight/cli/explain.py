@@ -22,9 +22,7 @@ def explain(
     png: Annotated[Path | None, typer.Option("--png", help="Draw the grid of the best pair to this PNG file.")] = None,
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw it to this SVG file.")] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write a page to this HTML file.")] = None,
-    grid: Annotated[
-        int | None, typer.Option("--grid", min=1, help="Which grid to draw; as numbered in --json.")
-    ] = None,
+    grid: Annotated[int | None, typer.Option("--grid", min=1, help="Which grid to draw; the first is 1.")] = None,
     nearest: Annotated[
         Path | None, typer.Option("--nearest", help="Also show the most alike of the training pairs in this file.")
     ] = None,
