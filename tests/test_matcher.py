@@ -191,15 +191,37 @@ def test_right_pairs_alone_train_without_a_dev_set_once_negatives_are_mined(pair
         Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, loss="cross-entropy", **QUICK)
 
 
-def test_labels_beyond_0_to_1_are_learnt_by_squares_and_cross_entropy_refuses_them(pairs):
-    graded = Pairs.of(
-        [f"bama {n}" for n in range(40)], [f"bama {n % 7}" for n in range(40)], [n % 6 for n in range(40)]
+def graded(lowest: float, highest: float) -> Pairs:
+    left, right = [f"bama {n}" for n in range(40)], [f"bama {n % 7}" for n in range(40)]
+    return Pairs.of(left, right, [lowest + (highest - lowest) * (n % 6) / 5 for n in range(40)])
+
+
+def test_labels_above_1_are_divided_by_the_highest_where_the_loss_is_chosen(capsys):
+    matcher, same = (
+        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(labelled, graded(0, 5), **QUICK | {"progress": True})
+        for labelled in (graded(0, 5), graded(0, 1))
     )
-    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded, graded, **QUICK)
+    assert capsys.readouterr().err.count("Labels go up to 5: they are divided by it.") == 1
+    assert matcher.options.loss == "cross-entropy"
+    assert [e["loss"] for e in matcher.history.epochs] == [e["loss"] for e in same.history.epochs]
+    assert matcher.history.best == same.history.best
+    np.testing.assert_array_equal(matcher.predict(HELD), same.predict(HELD))
+    assert matcher.facts["train"]["sha256"] == graded(0, 5).digest()
+
+
+def test_a_loss_that_is_given_takes_the_labels_as_they_are():
+    five, one = (
+        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded(0, most), graded(0, 5), **QUICK, loss="squared")
+        for most in (5, 1)
+    )
+    assert five.history.epochs[0]["loss"] > 5 * one.history.epochs[0]["loss"]
+
+
+def test_labels_below_0_are_learnt_by_squares_and_cross_entropy_refuses_what_is_not_within_0_and_1():
+    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded(-1, 4), graded(-1, 4), **QUICK)
     assert matcher.options.loss == "squared"
-    assert all(epoch["loss"] >= 0 for epoch in matcher.history.epochs)
     with pytest.raises(InputError, match="A label is 2, and cross-entropy wants labels from 0 to 1: train with --loss"):
-        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded, graded, **QUICK, loss="cross-entropy")
+        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded(0, 5), graded(0, 5), **QUICK, loss="cross-entropy")
 
 
 def test_a_second_fit_keeps_nothing_of_the_first(pairs):

@@ -118,9 +118,14 @@ class Matcher:
         if wanted.negatives != "list":
             pairs = mine(pairs, wanted.negatives, wanted.wrong, wanted.top, wanted.seed)
             show.say(f"Mined negatives ({wanted.negatives}): {len(pairs):,} pairs.")
+        learnt = pairs
         loss = options.get("loss", "auto" if kind_of(pairs) == "pairs" else wanted.loss)
         if loss == "auto":
             loss = "hinge" if kind_of(pairs) == "ranking" else label_loss(pairs.labels)
+            highest = float(pairs.labels.max())
+            if loss == "cross-entropy" and highest > 1:
+                show.say(f"Labels go up to {highest:g}: they are divided by it.")
+                learnt = replace(pairs, label=pairs.labels / np.float32(highest))
         metric = usual_metric(held) if wanted.metric == "auto" else wanted.metric
         chosen = Options.of(papers, options | {"loss": loss, "metric": metric})
         there = _device(device)
@@ -141,7 +146,7 @@ class Matcher:
             self.history = fit(
                 model,
                 encoded,
-                pairs,
+                learnt,
                 self.options,
                 judge=lambda: _judged(held, score_pairs(model, held_ids, held.left, held.right), metric),
                 watch=show.moment,

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from pairlight.data.negatives import mine
 from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
-from pairlight.training.losses import label_loss
 from pairlight.training.options import Options
 
 Index = NDArray[np.int64]
@@ -74,11 +73,11 @@ class Labelled:
 
     def __init__(self, pairs: Pairs, loss: str) -> None:
         self.pairs, self.label = pairs, pairs.labels
-        if loss == "cross-entropy" and label_loss(self.label) != loss:
-            odd = self.label[(self.label < 0) | (self.label > 1)][0]
+        odd = self.label[(self.label < 0) | (self.label > 1)]
+        if loss == "cross-entropy" and len(odd):
             raise InputError(
-                f"A label is {odd:g}, and cross-entropy wants labels from 0 to 1: train with --loss squared, or divide "
-                "the labels by the highest."
+                f"A label is {odd[0]:g}, and cross-entropy wants labels from 0 to 1: train with --loss squared, or "
+                "divide the labels by the highest."
             )
 
     def __len__(self) -> int:

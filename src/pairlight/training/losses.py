@@ -32,8 +32,8 @@ def squared(scores: Tensor, labels: Tensor) -> Tensor:
 
 
 def label_loss(labels: NDArray[np.float32]) -> str:
-    """The loss that suits labels: cross-entropy from 0 to 1, squared where there are others."""
-    return "cross-entropy" if np.all((labels >= 0) & (labels <= 1)) else "squared"
+    """The loss that suits labels: cross-entropy, once they are within 0 and 1, but squared where one is below 0."""
+    return "squared" if np.any(labels < 0) else "cross-entropy"
 
 
 LABELLED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"cross-entropy": cross_entropy, "squared": squared}

@@ -9,7 +9,7 @@ from pairlight.errors import InputError
 LIST_LOSSES = ("hinge", "softmax")
 LABEL_LOSSES = ("cross-entropy", "squared")
 RANKING_METRICS = ("P@1", "MRR", "MAP", "nDCG@3", "nDCG@5", "nDCG@10")
-PAIR_METRICS = ("accuracy", "F1", "ROC-AUC", "AP")
+PAIR_METRICS = ("accuracy", "F1", "ROC-AUC", "AP", "Spearman")
 CHOICES: dict[str, tuple[str, ...]] = {
     "loss": ("auto", *LIST_LOSSES, *LABEL_LOSSES),
     "optimizer": ("adagrad", "adam", "adamw"),
@@ -30,8 +30,8 @@ class Options:
 
     loss: str = option(
         "auto",
-        "hinge, softmax, cross-entropy or squared; auto: hinge for lists, for pairs cross-entropy (labels 0 to 1) or "
-        "squared (others)",
+        "hinge, softmax, cross-entropy or squared; auto: hinge for lists, for pairs cross-entropy (labels above 1 are "
+        "divided by the highest) or squared (where a label is below 0)",
     )
     margin: float = option(1.0, "how far the hinge wants a better text ahead of a worse one", least=0)
     smoothing: float = option(10.0, "the softmax loss sees scores times this", above=0)
@@ -43,7 +43,11 @@ class Options:
     batch: int = option(128, "better-worse triples, or labelled pairs, in a step", least=1)
     epochs: int = option(10, "passes over the training pairs at most", least=0)
     patience: int = option(3, "epochs without a better dev metric before training ends; 0 never ends early", least=0)
-    metric: str = option("auto", "dev metric that chooses the best epoch; auto: MAP for lists, accuracy for pairs")
+    metric: str = option(
+        "auto",
+        "dev metric that chooses the best epoch; auto: MAP for lists (nDCG@10 where all labels are above 0), accuracy "
+        "for pairs (Spearman where labels have more than two values)",
+    )
     negatives: str = option("list", "worse texts: those of the list, or mined anew: random, bm25")
     wrong: int = option(4, "worse texts drawn for each better one", least=1)
     top: int = option(1000, "mined negatives are drawn from this many of BM25's best", least=1)
