@@ -201,7 +201,7 @@ def as_html(rows: list[dict[str, Any]], metric: str, caption: str, curves: Path 
     head += "<th>disagreements</th>" if links else ""
     body = ""
     for row in rows:
-        share = 100 * row["test"][metric] / best
+        share = max(100 * row["test"][metric] / best, 0.0)
         fields = [html.escape(field) for field in _fields(row, metric)]
         how = html.escape(json.dumps({"settings": row["settings"], "options": row["options"]}, ensure_ascii=False))
         cells = f'<th scope="row" title="{how}">{fields[0]}</th>'

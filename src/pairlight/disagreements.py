@@ -10,8 +10,7 @@ import numpy as np
 
 from pairlight.data.pairs import Floats, Pairs
 from pairlight.evaluation.evaluate import kind_of
-from pairlight.evaluation.labelled import best_threshold
-from pairlight.explain.mistakes import Texts, Wrong, called_wrong, ranked_low
+from pairlight.explain.mistakes import Texts, Wrong, called_wrong, ranked_low, threshold_of
 from pairlight.explain.page import Case, report
 from pairlight.files import write_text
 from pairlight.matcher import CONFIG, Matcher
@@ -72,13 +71,8 @@ class Opinion:
         self.pairs, self.texts = pairs, Texts(matcher, pairs)
         self.scores: Floats = matcher.predict(pairs)
         self.ranks = kind_of(pairs) == "ranking"
-        self.cut = 0.0
-        if self.ranks:
-            found = ranked_low(pairs, self.scores)
-        else:
-            calibration = matcher.calibration
-            self.cut = best_threshold(self.scores, pairs.labels > 0) if calibration is None else calibration.threshold
-            found = called_wrong(pairs, self.scores, self.cut)
+        self.cut = 0.0 if self.ranks else threshold_of(matcher, pairs, self.scores)
+        found = ranked_low(pairs, self.scores) if self.ranks else called_wrong(pairs, self.scores, self.cut)
         # By list where lists are ranked, else by pair; the worst first.
         self.wrong: dict[int, Wrong] = {int(pairs.group[w.rows[-1]]) if self.ranks else w.rows[-1]: w for w in found}
 

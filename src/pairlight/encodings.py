@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from pairlight.errors import InputError
+from pairlight.evaluation.labelled import spearman
 from pairlight.files import replacing
 from pairlight.memory import keep_memory
 from pairlight.models.base import Apart
@@ -229,9 +230,9 @@ def agreement(matcher: "Matcher", encodings: Encodings, queries: Sequence[str], 
     for query in queries:
         a, b = (matcher.score_encoded(query, each) for each in (encodings, lower))
         best = [set(np.argsort(-scores, kind="stable")[:TOP].tolist()) for scores in (a, b)]
-        found.append((_spearman(a, b), len(best[0] & best[1]) / len(best[0])))
-    spearman, top = np.mean(found, axis=0).tolist()
-    return Agreement(dtype, spearman, top, len(queries), len(encodings))
+        found.append((spearman(a, b), len(best[0] & best[1]) / len(best[0])))
+    correlation, top = np.mean(found, axis=0).tolist()
+    return Agreement(dtype, correlation, top, len(queries), len(encodings))
 
 
 def known_dtype(dtype: str) -> None:
@@ -254,20 +255,6 @@ def _joined(parts: tuple[Any, ...]) -> Any:
 
 def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-
-
-def _spearman(a: NDArray[np.float32], b: NDArray[np.float32]) -> float:
-    x, y = _ranks(a), _ranks(b)
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return float(np.ptp(x) == np.ptp(y))
-    x, y = x - x.mean(), y - y.mean()
-    return float(x @ y / np.sqrt((x @ x) * (y @ y)))
-
-
-def _ranks(scores: NDArray[np.float32]) -> NDArray[np.float64]:
-    _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
-    ranks: NDArray[np.float64] = (np.cumsum(count) - (count - 1) / 2)[place]  # equals share the mean of their ranks
-    return ranks
 
 
 _KINDS = {"<f4": "F32", "<f2": "F16", "|i1": "I8", "<i4": "I32", "<i8": "I64", "|u1": "U8"}

@@ -338,6 +338,32 @@ def test_comparing_by_what_cant_be_measured_is_told_before_training(run, data, t
     assert not (tmp_path / "c" / "cells").exists()
 
 
+def test_rated_pairs_are_trained_compared_and_explained_by_the_order_of_their_ratings(run, tmp_path):
+    rated = labelled(tmp_path / "rated.tsv", [1, 2, 3, 4, 5] * 12)
+    code, said, _ = run("train", rated, "--out", tmp_path / "m", "--json", *SMALL)
+    assert code == 0
+    assert list(json.loads(said)["dev"]["metrics"]) == ["Spearman"]
+    assert run("evaluate", tmp_path / "m", rated, "--errors", tmp_path / "e.html")[0] == 0
+    one_line_and_code_2(
+        run("train", rated, "--out", tmp_path / "n", "--metric", "AP", *SMALL), "have no AP: choose one of Spearman"
+    )
+    board = ["compare", rated, "--models", "bm25,random", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "c"]
+    code, said, _ = run(*board)
+    assert code == 0
+    assert "| model | Spearman |" in said
+
+
+def test_what_tune_and_compare_set_aside_is_never_the_same(run, tmp_path):
+    path = write_tsv(tmp_path / "lists.tsv", overlap(30, seed=0))
+    assert run("tune", path, "--model", "knrm", "--trials", "1", "--out", tmp_path / "t", *SMALL[-4:])[0] == 0
+    assert run("compare", path, "--models", "bm25", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "c")[0] == 0
+    digests = json.loads((tmp_path / "c" / "data.json").read_text())
+    studied = (tmp_path / "t" / "study.journal").read_text()
+    assert digests["train"] in studied
+    assert digests["dev"] in studied
+    assert digests["test"] not in studied
+
+
 def test_a_leaderboard_of_other_data_is_not_served(run, data, tmp_path):
     other = write_tsv(tmp_path / "other.tsv", overlap(20, seed=7))
     arguments = ["--models", "bm25", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "c"]

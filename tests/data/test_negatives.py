@@ -213,3 +213,37 @@ def test_of_texts_level_with_the_last_the_first_are_drawn_from() -> None:
     texts = ["x", *(f"x y{n}" for n in range(50))]
     (places, *_) = _found("bm25", texts, np.array([0]), 10)
     assert places.tolist() == list(range(10))
+
+
+def test_right_texts_beyond_the_limit_are_still_known_as_right():
+    left = [f"question {n}" for n in range(60) for _ in range(3)]
+    right = [f"answer word{(n + step) % 20}" for n in range(60) for step in (0, 1, 2)]
+    pairs = Pairs.of(left, right, [1.0] * len(left))
+    known = set(zip(left, right, strict=True))
+    mined = rows_of(mine(pairs, "bm25", limit=40))
+    assert sum(label for *_, label in mined) == 40
+    assert not [row for row in mined if row[2] == 0 and row[:2] in known]
+    assert rows_of(mine(pairs, "bm25", limit=1000)) == rows_of(mine(pairs, "bm25"))
+
+
+def test_ids_that_are_numbers_within_a_list_tell_no_texts_apart():
+    rows = [(f"q{n}", f"text {n} {place}", float(place == 0), str(place)) for n in range(20) for place in range(3)]
+    left, right, label, ids = map(list, zip(*rows, strict=True))
+    with pytest.warns(UserWarning, match=r"^3 right_ids name 60 different texts"):
+        mined = mine(Pairs.of(left, right, label, left, ids), "random")
+    assert len(mined) == 100
+    assert rows_of(mined) == rows_of(mine(Pairs.of(left, right, label, left), "random"))
+
+
+def test_a_word_goes_on_through_its_marks():
+    assert words("हिन्दी भाषा, cafe\u0301 don't 你好 A_b") == [
+        "हिन्दी",
+        "भाषा",
+        "cafe\u0301",
+        "don",
+        "t",
+        "你",
+        "好",
+        "a_b",
+    ]
+    assert words("Plain text, 12 words.") == ["plain", "text", "12", "words"]

@@ -8,6 +8,7 @@ import pytest
 from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
 from pairlight.evaluation import evaluate_scores, kind_of, pair_metrics, rank_metrics
+from pairlight.evaluation.evaluate import usual_metric
 
 
 def table(left: str, label: list[float] | None) -> Pairs:
@@ -30,6 +31,22 @@ def table(left: str, label: list[float] | None) -> Pairs:
 )
 def test_the_kind_follows_from_lists_and_labels(left, label, kind):
     assert kind_of(table(left, label)) == kind
+
+
+@pytest.mark.parametrize(
+    ("left", "label", "metric"),
+    [
+        ("aabb", [1, 0, 0, 1], "MAP"),
+        ("aabb", [2, 1, 0, 3], "MAP"),
+        ("aabb", [2, 1, 3, 4], "nDCG@10"),  # MAP would be 1 whatever the order
+        ("abcd", [1, 0, 0, 1], "accuracy"),
+        ("abcd", [1, 5, 3, 2], "Spearman"),
+        ("abcd", [0, 0.3, 0.5, 1], "Spearman"),
+        ("abcd", [1, 1, 1, 1], "accuracy"),
+    ],
+)
+def test_the_usual_metric_can_tell_models_apart(left, label, metric):
+    assert usual_metric(table(left, label)) == metric
 
 
 def test_a_ranking_table_is_measured_as_rankings():

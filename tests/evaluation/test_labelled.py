@@ -2,10 +2,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 
 from pairlight.errors import InputError
 from pairlight.evaluation import best_threshold, pair_metrics
+from pairlight.evaluation.labelled import spearman
 
 
 @st.composite
@@ -73,8 +75,29 @@ def test_without_a_threshold_accuracy_is_left_out_rather_than_flattered():
 
 def test_graded_labels_are_matches_above_zero_and_the_result_says_so():
     graded = pair_metrics([3, 2, 1], [0.7, 0.2, 0], threshold=0)
-    assert graded.metrics == pair_metrics([3, 2, 1], [1, 1, 0], threshold=0).metrics
+    assert graded.metrics == pair_metrics([3, 2, 1], [1, 1, 0], threshold=0).metrics | {"Spearman": 1.0}
     assert graded.notes == ("labels have more than two values: those above 0 count as matches",)
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 3, 4], [1, 2, 1, 2], [0, -1, -2, 0]])
+def test_grades_on_one_side_of_a_match_are_measured_by_their_order(labels):
+    result = pair_metrics([0.1, 0.4, 0.2, 0.3], labels, threshold=0.2)
+    assert result.metrics == {"Spearman": pytest.approx(spearmanr([0.1, 0.4, 0.2, 0.3], labels).statistic)}
+    assert result.notes == (
+        "labels grade, but none tells a match from the rest (above 0 or not): their order is measured",
+    )
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 3)), min_size=2, max_size=30))
+def test_spearman_equals_scipys(rows):
+    scores, labels = (np.array(column) for column in zip(*rows, strict=True))
+    assume(np.ptp(scores) and np.ptp(labels))
+    assert spearman(scores, labels) == pytest.approx(spearmanr(scores, labels).statistic)
+
+
+def test_a_constant_scorer_has_no_rank_correlation():
+    assert pair_metrics([1, 1, 1], [1, 2, 3]).metrics == {"Spearman": 0.0}
 
 
 def test_the_best_threshold_lies_midway_between_two_scores():

@@ -9,7 +9,7 @@ import pytest
 
 from explain.browser import found, needs_chromium
 from pairlight import InputError, Matcher, Pairs, cli
-from pairlight.explain.mistakes import called_wrong, mistakes, ranked_low
+from pairlight.explain.mistakes import called_wrong, mistakes, ranked_low, threshold_of
 from pairlight.explain.page import report
 from toy_pairs import WORDS, overlap
 
@@ -25,7 +25,8 @@ def bm25():
 
 def test_a_threshold_above_all_scores_calls_none_a_match():
     pairs = Pairs.of(["a"] * 5, ["b"] * 5, [0, 0, 0, 1, 0])
-    (missed,) = called_wrong(pairs, np.full(5, 0.3, np.float32), None)
+    scores = np.full(5, 0.3, np.float32)
+    (missed,) = called_wrong(pairs, scores, threshold_of(Matcher("bm25"), pairs, scores))
     assert missed.rows == (3,)
     assert missed.about.startswith("A match, missed")
 
@@ -53,7 +54,7 @@ def test_an_equal_score_of_a_wrong_answer_is_a_mistake_in_whatever_order():
 
 def test_pairs_furthest_on_the_wrong_side_come_first():
     pairs = table(("a", "w", 1), ("b", "x", 0), ("c", "y", 0), ("d", "z", 1))
-    wrong = called_wrong(pairs, np.float32([0.4, 0.95, 0.1, 0.8]), threshold=0.5)
+    wrong = called_wrong(pairs, np.float32([0.4, 0.95, 0.1, 0.8]), 0.5)
     assert [each.rows for each in wrong] == [(1,), (0,)]
     assert wrong[0].about == "Called a match, and none: 0.45 above the threshold of 0.5."
     assert wrong[1].roles == ("A match, missed",)
@@ -61,7 +62,14 @@ def test_pairs_furthest_on_the_wrong_side_come_first():
 
 def test_without_a_threshold_that_of_fewest_mistakes_counts():
     pairs = table(("a", "w", 1), ("b", "x", 0), ("c", "y", 0), ("d", "z", 1))
-    assert [each.rows for each in called_wrong(pairs, np.float32([0.9, 0.95, 0.1, 0.8]), None)] == [(1,)]
+    scores = np.float32([0.9, 0.95, 0.1, 0.8])
+    assert [each.rows for each in called_wrong(pairs, scores, threshold_of(Matcher("bm25"), pairs, scores))] == [(1,)]
+
+
+@pytest.mark.parametrize("grades", [(1, 2, 3), (0, -1, -2)])
+def test_grades_without_a_match_or_a_miss_leave_none_wrong(grades):
+    pairs, scores = table(*zip("abc", "xyz", grades, strict=True)), np.float32([0.1, 0.2, 0.3])
+    assert called_wrong(pairs, scores, threshold_of(Matcher("bm25"), pairs, scores)) == []
 
 
 KINDS = {

@@ -19,7 +19,7 @@ from pairlight.files import write_text
 from pairlight.progress import Show, showing
 from pairlight.tasks.catalogue import SETS
 from pairlight.tasks.recipes import PAPERS
-from pairlight.training.options import PAIR_METRICS, RANKING_METRICS, Options
+from pairlight.training.options import Options
 
 Results = list[dict[str, Any]]
 _KINDS = {"ranking": "ranking lists", "pairs": "labelled pairs"}
@@ -116,20 +116,22 @@ def compare(
 
 def _metric(parts: dict[str, Pairs], wanted: str) -> str:
     """What models are ranked by, once it is clear that dev and test can be measured by it."""
-    from pairlight.evaluation.evaluate import kind_of
+    from pairlight.evaluation.evaluate import evaluate_scores, kind_of, usual_metric
 
-    kinds = {part: kind_of(parts[part]) for part in ("dev", "test")}
-    for part in kinds:
-        common.check_measurable(parts[part], f"the {part} part")
-    if kinds["dev"] != kinds["test"]:
-        told = " and ".join(f"{part} of {_KINDS[kind]}" for part, kind in kinds.items())
+    both = parts["dev"], parts["test"]
+    for name, part in zip(("dev", "test"), both, strict=True):
+        common.check_measurable(part, f"the {name} part")
+    kinds = [_KINDS[kind_of(part)] for part in both]
+    if kinds[0] != kinds[1]:
+        told = f"dev of {kinds[0]} and test of {kinds[1]}"
         raise InputError(f"Models are measured alike on dev and test, and here {told}: give two of one kind.")
-    fit = RANKING_METRICS if kinds["test"] == "ranking" else PAIR_METRICS
-    if wanted == "auto":
-        return "MAP" if kinds["test"] == "ranking" else "accuracy"
-    if wanted not in fit:
-        raise InputError(f"--metric {wanted} does not measure {_KINDS[kinds['test']]}: give one of {', '.join(fit)}.")
-    return wanted
+    dev, test = (list(evaluate_scores(part, [0.0] * len(part), threshold=0.0).metrics) for part in both)
+    fit = [metric for metric in dev if metric in test]
+    asked = [usual_metric(part) for part in both] if wanted == "auto" else [wanted]
+    for metric in asked:
+        if metric in fit:
+            return metric
+    raise InputError(f"--metric {asked[0]} does not measure {kinds[0]}: give one of {', '.join(fit)}.")
 
 
 def _claim(out: Path, parts: dict[str, Pairs]) -> None:
@@ -151,6 +153,7 @@ def _drawn(path: Path, rows: Results, results: Results, metric: str, show: Show)
     curves: dict[str, list[Any]] = {row["model"]: [] for row in rows}
     for result in results:
         curves[result["model"]].append(result.get("curve", []))  # cells of old folders have none
+    path.unlink(missing_ok=True)
     try:
         draw_curves(path, curves, metric)
     except InputError as error:

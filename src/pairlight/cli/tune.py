@@ -48,7 +48,7 @@ def tune(
         held = columns.read(dev, show) if dev else parts.get("dev")
         train = parts["train"]
         if held is None:
-            train, held = split(train, (0.9, 0.1))
+            train, held, _ = split(train)  # as `compare` does, whose test lists are never looked at here
         from pairlight.training.examples import to_judge
 
         held = to_judge(held, wanted)

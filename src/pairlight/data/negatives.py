@@ -1,10 +1,13 @@
 """Wrong partners for right pairs: drawn from all right texts, or from those most like the right one."""
 
 import re
+import sys
+import unicodedata
 import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise, repeat
 
 import numpy as np
@@ -21,12 +24,20 @@ WAYS = ("random", "bm25", "cosine")
 
 _IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"  # written without spaces: every sign counts as a word
 _SPACED = re.compile(rf"[{_IDEOGRAPHS}]|[^\s{_IDEOGRAPHS}]+")
-_WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
+_ASCII_WORD = re.compile(r"\w+")
 
 
 def words(text: str) -> list[str]:
     """The lower-case words by which texts are compared."""
-    return _WORD.findall(text.lower())
+    return (_ASCII_WORD if text.isascii() else _any_word()).findall(text.lower())
+
+
+@cache
+def _any_word() -> re.Pattern[str]:
+    """An ideograph, or letters and digits with the marks that belong to them, such as the vowels of Indic scripts."""
+    marks = "".join(each for each in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(each)[0] == "M")
+    letter = rf"[^\W{_IDEOGRAPHS}]"
+    return re.compile(rf"[{_IDEOGRAPHS}]|{letter}+(?:[{marks}]+{letter}*)*")
 
 
 def spaced(text: str) -> int:
@@ -41,6 +52,7 @@ def mine(
     top: int = 1000,
     seed: int = 0,
     progress: Progress | None = None,
+    limit: int | None = None,
 ) -> Pairs:
     """Every positive (label above 0, now 1), then `wrong` pairs of its left text with wrong right texts, label 0.
 
@@ -48,7 +60,8 @@ def mine(
     the positive's right text. Never drawn: a right text known for the same left text or list, a copy of one (whatever
     the case and white space, or by the same `right_id`) or of the left text, or one twice in a list. Where too few are
     left, fewer are given, and a list without any is left out with a warning. A positive that comes twice in a list
-    counts once. The table's own pairs of label 0 or less are dropped, though their right texts may be drawn.
+    counts once. `limit` keeps so many positives, drawn by seed; the others are still known as right. The table's own
+    pairs of label 0 or less are dropped, though their right texts may be drawn.
     """
     if how not in WAYS:
         raise InputError(f"There is no way to mine named {how!r}: the ways are {', '.join(WAYS)}.")
@@ -72,32 +85,44 @@ def mine(
         known: list[int] = right[by_left[bounds[of] : bounds[of + 1]]].tolist()
         return known
 
-    pool, owner = np.unique(key[pairs.right], return_index=True)
-    found = _found(how, [pairs.texts[pairs.right[row]] for row in owner], np.searchsorted(pool, right), top)
+    asked = np.ones(len(positive), np.bool_)
+    if limit is not None:
+        asked[np.random.default_rng(seed).permutation(len(positive))[limit:]] = False
+    offered = pairs.label <= 0
+    offered[positive[asked]] = True
+    places = np.flatnonzero(offered)
+    pool, first = np.unique(key[pairs.right[places]], return_index=True)
+    owner = places[first]
+    queries = np.searchsorted(pool, right[asked])
+    found = _found(how, [pairs.texts[pairs.right[row]] for row in owner], queries, top)
     rng = np.random.default_rng(seed)
     whose_left, whose_right = array("q"), array("q")  # rows of the table
-    bare = 0
+    lists = bare = 0
     starts = np.flatnonzero(np.diff(pairs.group[positive], prepend=-1)).tolist()
     for start, stop in pairwise([*starts, len(positive)]):
+        rows = positive[start:stop][asked[start:stop]].tolist()
+        if not rows:
+            continue
         same = set(left[start:stop].tolist())
         taken = same.union(right[start:stop].tolist(), *map(partners, same))
         before = len(whose_left)
-        for row, candidates in zip(positive[start:stop].tolist(), found, strict=False):
+        lists += 1
+        for row, candidates in zip(rows, found, strict=False):
             # However many of the drawn are taken already, enough remain.
             drawn = candidates[rng.choice(len(candidates), min(len(candidates), wrong + len(taken)), replace=False)]
             fit = [place for place in drawn.tolist() if pool[place] not in taken][:wrong]
             taken.update(pool[fit].tolist())
             whose_left.extend([row] * (1 + len(fit)))
             whose_right.extend([row, *owner[fit].tolist()])
-        if len(whose_left) - before == stop - start:
+        if len(whose_left) - before == len(rows):
             del whose_left[before:], whose_right[before:]
             bare += 1
         if progress is not None:
             progress(stop / len(positive))
     if not whose_left:
-        raise InputError(f"No wrong text was found for any of {len(positive)} right pairs: give more pairs.")
+        raise InputError(f"No wrong text was found for any of {len(queries)} right pairs: give more pairs.")
     if bare:
-        warnings.warn(f"{bare:,} of {len(starts):,} lists found no wrong text and are left out.", stacklevel=2)
+        warnings.warn(f"{bare:,} of {lists:,} lists found no wrong text and are left out.", stacklevel=2)
     lefts, rights = np.asarray(whose_left), np.asarray(whose_right)
     return Pairs(
         pairs.texts,
@@ -114,6 +139,14 @@ def _keys(pairs: Pairs) -> Ints:
     """A number for every text, the same for copies and for right texts that go by the same id."""
     key = copies(pairs.texts)
     if pairs.right_id is None:
+        return key
+    names, texts = len(set(pairs.right_id)), len(np.unique(key[pairs.right]))
+    if texts > 2 * names:  # some texts may be written in several ways, but not most
+        warnings.warn(
+            f"{names:,} right_ids name {texts:,} different texts, so they are taken as numbers within a list: what is "
+            "written tells texts apart.",
+            stacklevel=3,
+        )
         return key
     leads = list(range(len(key)))  # of keys that are the same, all lead to one
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from pairlight.data.pairs import Pairs
 from pairlight.errors import InputError
-from pairlight.evaluation.labelled import pair_metrics
+from pairlight.evaluation.labelled import graded, pair_metrics
 from pairlight.evaluation.ranking import rank_metrics
 from pairlight.evaluation.result import Kind, Result
 
@@ -25,6 +25,13 @@ def kind_of(pairs: Pairs) -> Kind:
     np.maximum.at(highest, at, label)
     whole = np.all(label == np.rint(label))
     return "ranking" if shared and np.any(lowest < highest) and whole else "pairs"
+
+
+def usual_metric(pairs: Pairs) -> str:
+    """What a table is judged by where nothing else is asked for."""
+    if kind_of(pairs) == "ranking":
+        return "MAP" if np.any(pairs.labels <= 0) else "nDCG@10"  # MAP is 1 where every text is a right answer
+    return "Spearman" if graded(pairs.labels) else "accuracy"
 
 
 def evaluate_scores(

@@ -1,4 +1,4 @@
-"""Metrics of labelled pairs: are matches told from the rest, and scored above them?"""
+"""Metrics of labelled pairs: are matches told from the rest, and scored in the order of their labels?"""
 
 from typing import Literal, get_args
 
@@ -18,21 +18,53 @@ def pair_metrics(scores: ArrayLike, labels: ArrayLike, *, threshold: float | Non
 
     Accuracy and F1 call a pair a match from `threshold` on, and are left out where none is given: one picked on the
     very pairs it is measured on would flatter. Equal scores count half in ROC-AUC, as is usual, and against the model
-    in average precision, where the wrong pairs among them come first.
+    in average precision, where the wrong pairs among them come first. Graded labels also have Spearman's rank
+    correlation with the scores, and where all of them are above 0, or none is, that alone.
     """
-    s, right = both_kinds(scores, labels)
-    metrics = {"ROC-AUC": _roc_auc(s, right), "AP": _average_precision(s, right)}
+    s, y = columns(scores, labels)
+    grades, right = graded(y), y > 0
+    metrics: dict[str, float] = {}
     notes = []
-    if threshold is None:
-        notes.append("accuracy and F1 need a threshold chosen on other pairs, and none was given")
+    if grades and (right.all() or not right.any()):
+        notes.append("labels grade, but none tells a match from the rest (above 0 or not): their order is measured")
     else:
-        called = s >= column("threshold", [threshold])[0]
-        accuracy = float(np.mean(called == right))
-        f1 = 2 * float(np.sum(called & right)) / float(called.sum() + right.sum())
-        metrics = {"accuracy": accuracy, "F1": f1, **metrics}
-    if len(np.unique(np.asarray(labels))) > 2:
-        notes.append("labels have more than two values: those above 0 count as matches")
+        both_kinds(s, y)
+        if threshold is None:
+            notes.append("accuracy and F1 need a threshold chosen on other pairs, and none was given")
+        else:
+            called = s >= column("threshold", [threshold])[0]
+            metrics["accuracy"] = float(np.mean(called == right))
+            metrics["F1"] = 2 * float(np.sum(called & right)) / float(called.sum() + right.sum())
+        metrics |= {"ROC-AUC": _roc_auc(s, right), "AP": _average_precision(s, right)}
+        if grades:
+            notes.append("labels have more than two values: those above 0 count as matches")
+    if grades:
+        metrics["Spearman"] = spearman(s, y)
     return Result("pairs", metrics, counted=len(s), threshold=threshold, notes=tuple(notes))
+
+
+def graded(labels: ArrayLike) -> bool:
+    """Whether labels say more than match or no match: they have three values, or two kinds of match."""
+    values = np.unique(np.asarray(labels))
+    return len(values) > 2 or (len(values) == 2 and bool((values > 0).all()))
+
+
+def spearman(a: ArrayLike, b: ArrayLike) -> float:
+    """The correlation of two rankings; equal values share the mean of their ranks, and one without any order has 0.
+
+    Two without any order agree: 1.
+    """
+    x, y = (_ranks(np.asarray(each)) for each in (a, b))
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return float(np.ptp(x) == np.ptp(y))
+    x, y = x - x.mean(), y - y.mean()
+    return float(x @ y / np.sqrt((x @ x) * (y @ y)))
+
+
+def _ranks(values: NDArray[np.generic]) -> Column:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Column = (np.cumsum(count) - (count - 1) / 2)[place]
+    return ranks
 
 
 def best_threshold(scores: ArrayLike, labels: ArrayLike, metric: ThresholdMetric = "accuracy") -> float:

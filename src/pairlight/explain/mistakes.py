@@ -62,8 +62,7 @@ def mistakes(
     if (kind or kind_of(pairs)) == "ranking":
         found, symmetric = ranked_low(pairs, scores), False
     else:
-        threshold = None if matcher.calibration is None else matcher.calibration.threshold
-        found, symmetric = called_wrong(pairs, scores, threshold), True
+        found, symmetric = called_wrong(pairs, scores, threshold_of(matcher, pairs, scores)), True
     text = Texts(matcher, pairs)
     readable = [wrong for wrong in found if all(text.words[side[row]] for row in wrong.rows for side in text.sides)]
     cases = []
@@ -91,11 +90,20 @@ def ranked_low(pairs: Pairs, scores: Floats) -> list[Wrong]:
     return [wrong for _, _, wrong in sorted(found, key=lambda each: (-each[0], -each[1], each[2].rows))]
 
 
-def called_wrong(pairs: Pairs, scores: Floats, threshold: float | None) -> list[Wrong]:
-    """Pairs on the wrong side of the threshold, the furthest first; without one, of that which suits these pairs."""
+def threshold_of(matcher: "Matcher", pairs: Pairs, scores: Floats) -> float:
+    """The model's own, else the one that suits these pairs; grades without a match or a miss leave none wrong."""
+    if matcher.calibration is not None:
+        return matcher.calibration.threshold
+    right = pairs.labels > 0
+    if right.all() or not right.any():
+        return -np.inf if right.all() else np.inf
+    return best_threshold(scores, right)
+
+
+def called_wrong(pairs: Pairs, scores: Floats, cut: float) -> list[Wrong]:
+    """Pairs on the wrong side of a threshold, the furthest first."""
     right = pairs.labels > 0
     scores = scores.astype(np.float64)  # a threshold just above the highest score would be rounded down to it
-    cut = best_threshold(scores, right) if threshold is None else threshold
     rows = np.flatnonzero((scores >= cut) != right)
     found = []
     for row in rows[np.argsort(-np.abs(scores[rows] - cut), kind="stable")].tolist():

@@ -24,19 +24,12 @@ def citation(
     limit: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Pairs]:
-    """The task made of citing–cited pairs (all of them, or those of a label above 0); `limit` draws so many of them.
-
-    A limit thins the right pairs only after the wrong ones were drawn, so that no known citation is called wrong.
-    """
+    """The task made of citing–cited pairs (all of them, or those of a label above 0), or of `limit` drawn by seed."""
     if pairs.label is None:
         pairs = replace(pairs, label=np.ones(len(pairs), np.float32))
-    drawn = mine(pairs, "random", wrong, seed=seed, progress=progress)
+    drawn = mine(pairs, "random", wrong, seed=seed, progress=progress, limit=limit)
     if drawn.left_id is None:
         drawn = replace(drawn, left_id=[str(number) for number in drawn.group])
-    if limit is not None:
-        citations = np.cumsum(drawn.labels > 0) - 1  # the wrong partners of a citation follow it
-        chosen = np.random.default_rng(seed).permutation(citations[-1] + 1)[:limit]
-        drawn = drawn.take(np.flatnonzero(np.isin(citations, chosen)))
     parts = split(drawn, seed=seed)
     return {name: _apart(part) for name, part in zip(("train", "dev", "test"), parts, strict=True)}
 

@@ -39,8 +39,6 @@ def qa(
             f"None of the {len(pairs):,} pairs is a right one whose two texts have {_SHORTEST} to {_LONGEST} words: "
             "give others."
         )
-    if limit is not None:
-        rows = np.sort(np.random.default_rng(seed).permutation(rows)[:limit])
     right = replace(pairs.take(rows), label=np.ones(len(rows), np.float32))
-    lists = mine(right, "bm25", wrong, top, seed, progress)
+    lists = mine(right, "bm25", wrong, top, seed, progress, limit)
     return dict(zip(("train", "dev", "test"), split(lists, seed=seed), strict=True))
