@@ -174,6 +174,29 @@ def test_long_texts_are_cut_with_a_warning_that_counts_them(trained):
     assert np.isfinite(scores).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "pair", "said"),
+    [
+        ("arc-i", {"length": 20}, (5, 21), "^1 of 2 texts are longer than 20 words .* with a higher length to"),
+        ("arc-i", {"length": 50}, (51, 5), "^1 of 2 texts are longer than 50 words .* higher max_length and length to"),
+        ("arc-i", {"preset": "mv-lstm"}, (51, 21), "^1 of 2 texts are longer than 50 words .* higher max_length to"),
+        ("arc-ii", {"length": 20}, (30, 21), "^2 of 2 texts are longer than 20 words .* with a higher length to"),
+        ("duet", {"left_length": 6, "right_length": 14}, (8, 13), "^1 of 2 .* than 6 words .* higher left_length to"),
+        ("duet", {"left_length": 6, "right_length": 14}, (5, 51), "than 50 .* than 14 .* max_length and right_length"),
+    ],
+)
+def test_texts_beyond_what_a_model_reads_are_told_with_the_setting_to_raise(pairs, name, settings, pair, said):
+    matcher = Matcher(name, **SMALL[name] | settings).fit(pairs, HELD, **QUICK | {"epochs": 0})
+    with pytest.warns(UserWarning, match=said):
+        matcher.predict([tuple("bama " * n + "dama" for n in (pair[0] - 1, pair[1] - 1))])
+
+
+def test_a_text_that_is_read_whole_on_its_side_is_not_told(pairs):
+    settings = SMALL["duet"] | {"left_length": 6, "right_length": 14}
+    matcher = Matcher("duet", **settings).fit(pairs, HELD, **QUICK | {"epochs": 0})
+    matcher.predict([("bama " * 6, "dama " * 14)])
+
+
 def test_mined_negatives_make_lists_out_of_right_pairs_alone(pairs):
     right = pairs.take(np.flatnonzero(pairs.label > 0))
     for how in ("random", "bm25"):

@@ -34,7 +34,7 @@ from pairlight.explain.nearest import nearest_pairs
 from pairlight.files import replacing, write_text
 from pairlight.models import MODELS, build, checked, model_named
 from pairlight.models.base import Apart, PairModel
-from pairlight.models.scoring import score_pairs
+from pairlight.models.scoring import Texts, score_pairs
 from pairlight.progress import Show, showing
 from pairlight.text.tokenizer import Encoded, Tokenizer
 from pairlight.training.examples import to_judge
@@ -46,6 +46,7 @@ from pairlight.training.start import origin, start
 FORMAT = 1
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
 
+_NONE = np.zeros(0, np.int64)  # of the texts
 _UNFIT = re.compile("[\0\ud800-\udfff]")
 
 
@@ -135,13 +136,13 @@ class Matcher:
         tokenizer, model = start(self.name, self.settings, pairs, chosen, show, older)
         self.tokenizer, self.model, self.options, self.dev = tokenizer, model, chosen, held
         self._fingerprint, self.calibration, self.history = None, None, History()
-        encoded = self._encoded(pairs.texts)
+        encoded = self._encoded(pairs.texts, pairs.left, pairs.right)
         model.to(there)
         self.facts = {"train": _facts(pairs), "dev": _facts(held)}
         if older is None or not model.prepares_once:
             model.prepare(encoded, pairs)
         if any(parameter.requires_grad for parameter in model.parameters()) and self.options.epochs:
-            held_ids = self._encoded(held.texts)
+            held_ids = self._encoded(held.texts, held.left, held.right)
             _can_judge(held, metric, set_aside=dev is None)
             self.history = fit(
                 model,
@@ -206,7 +207,7 @@ class Matcher:
         """
         known_dtype(dtype)
         _check_texts(texts)
-        model, encoded = self._apart(), self._encoded(texts)
+        model, encoded = self._apart(), self._encoded(texts, _NONE, np.arange(len(texts)))
         mark = self.fingerprint()
         return encode_texts(model, encoded, texts, dtype, name=self.name, fingerprint=mark, progress=progress)
 
@@ -219,7 +220,7 @@ class Matcher:
                 f"These encodings were made by another model, of the kind {encodings.model}: "
                 "rank with that model, or encode the texts anew with this one."
             )
-        return score_encodings(model, self._encoded([query]), encodings)
+        return score_encodings(model, self._encoded([query], np.arange(1), _NONE), encodings)
 
     def evaluate(self, data: Any, *, kind: Kind | None = None, keep_empty: bool = False) -> Result:
         """Ranking metrics where the pairs form lists, else those of labelled pairs at the threshold chosen on dev."""
@@ -258,7 +259,8 @@ class Matcher:
         _check_text("right text", right)
         model, _ = self.ready
         pairs = _pairs(train)
-        return nearest_pairs(model, self._encoded([left, right, *pairs.texts]), pairs, n)
+        encoded = self._encoded([left, right, *pairs.texts], np.r_[0, 2 + pairs.left], np.r_[1, 2 + pairs.right])
+        return nearest_pairs(model, encoded, pairs, n)
 
     # Saving and loading
 
@@ -350,20 +352,27 @@ class Matcher:
         model, tokenizer = older.ready
         return tokenizer, model
 
-    def _encoded(self, texts: Sequence[str]) -> Encoded:
+    def _encoded(self, texts: Sequence[str], left: Texts, right: Texts) -> Encoded:
+        """These texts as numbers; `left` and `right` say which of them are read as left and as right ones."""
         model, tokenizer = self.ready
-        encoded = tokenizer.encode(texts, self.options.max_length, parses=model.parses)
-        if encoded.cut:
+        most = self.options.max_length
+        encoded = tokenizer.encode(texts, most, parses=model.parses)
+        limits = {"max_length": (most, encoded.cut)}  # of words, and how many texts have more
+        reads = model.reads or ()
+        for name in dict.fromkeys(reads):
+            its = np.concatenate([side for side, setting in zip((left, right), reads, strict=True) if setting == name])
+            limits[name] = model.settings[name], int(np.sum(encoded.lengths[np.unique(its)] > model.settings[name]))
+        longer = [f"{n} of {len(texts)} texts are longer than {limit} words" for limit, n in limits.values() if n]
+        if longer:
+            low = [name for name, (limit, n) in limits.items() if n or (limit == most and encoded.cut)]
             warnings.warn(
-                f"{encoded.cut} of {len(texts)} texts are longer than {self.options.max_length} words and were cut; "
-                "train with a higher max_length to read on.",
-                stacklevel=3,
+                f"{', '.join(longer)} and were cut; train with a higher {' and '.join(low)} to read on.", stacklevel=3
             )
         return encoded
 
     def _scored(self, pairs: Pairs) -> NDArray[np.float32]:
         model, _ = self.ready
-        return score_pairs(model, self._encoded(pairs.texts), pairs.left, pairs.right)
+        return score_pairs(model, self._encoded(pairs.texts, pairs.left, pairs.right), pairs.left, pairs.right)
 
 
 def _pairs(source: Any, need_label: bool = True) -> Pairs:

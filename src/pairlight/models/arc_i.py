@@ -71,6 +71,10 @@ class ARCI(Apart[Tensor]):
         self.encode = nn.ModuleList(sides)
         self.score = MLP(2 * sides[0].features, mlp)
 
+    @property
+    def reads(self) -> tuple[str, str] | None:
+        return ("length", "length") if self.settings["preset"] == "paper" else None
+
     def left(self, tokens: Tokens) -> Tensor:
         return self.encode[0](self.words.of_left(tokens))
 

@@ -72,5 +72,9 @@ class ARCII(PairModel):
         self.aggregate = GridHalvingCNN(maps, width, after)
         self.score = MLP(self.aggregate.features, mlp)
 
+    @property
+    def reads(self) -> tuple[str, str]:
+        return "length", "length"
+
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
         return self.score(self.aggregate(self.interact(*self.words(left, right))))

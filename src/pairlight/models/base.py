@@ -41,6 +41,11 @@ class PairModel(nn.Module):
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
         raise TypeError(f"{type(self).__name__} has no forward: a model says how it scores a pair.")
 
+    @property
+    def reads(self) -> tuple[str, str] | None:
+        """The settings that say how many words of a left and of a right text it reads; None where it reads them all."""
+        return None
+
     def prepare(self, texts: Encoded, pairs: Pairs) -> None:
         """Take what the model needs to know of the training texts before its weights are trained."""
 

@@ -68,6 +68,10 @@ class Duet(PairModel):
         self.local_head = _head(left_length * hidden, hidden, dropout)
         self.distributed_head = _head((right_length - 1 - pool) * hidden, hidden, dropout)
 
+    @property
+    def reads(self) -> tuple[str, str]:
+        return "left_length", "right_length"
+
     def reset(self, scale: float) -> None:
         super().reset(scale)
         glorot(self)
