@@ -317,6 +317,49 @@ def test_candidates_stand_side_by_side_and_a_query_word_lights_in_all(tmp_path):
 
 
 @needs_chromium
+@pytest.mark.parametrize(
+    ("scores", "shown", "why"),
+    [
+        ((8.14098, 8.14121), ["8.1410", "8.1412"], ["0.000230 below the best. ", None]),
+        ((0.1 + 2e-9, 0.1), ["0.100000002", "0.100000000"], [None, "0.00000000200 below the best. "]),
+        ((8.1, 7.8, 8.1), ["8.10", "7.80", "8.10"], [None, "0.300 below the best. ", "Level with the best. "]),
+    ],
+)
+def test_scores_that_are_nearly_equal_are_told_apart_and_the_higher_is_the_best(tmp_path, scores, shown, why):
+    script = """
+    const cards = [...document.querySelectorAll('article')];
+    return {shown: cards.map((card) => card.querySelector('.score').textContent),
+        why: cards.map((card) => card.querySelector('.why:not([hidden])')?.firstChild.textContent ?? null)}"""
+    candidates = [made("Good rare memory", "bad luck", score=score) for score in scores]
+    assert found(page(candidates), script, tmp_path) == {"shown": shown, "why": why}
+
+
+@needs_chromium
+def test_a_chosen_case_is_there_when_its_heading_is_focused_and_stays_marked_in_every_list(tmp_path):
+    kinds = [("number",), ("number", "negation"), ("other",)]
+    cases = [Case((PLAIN,), f"case {n}", ("role",), kind) for n, kind in enumerate(kinds, 1)]
+    script = """
+    const heard = [], about = document.getElementById('about');
+    about.addEventListener('focus', () => heard.push(about.textContent));
+    const marked = () => [...document.querySelectorAll('.pick[aria-current="true"]')].map((pick) => pick.dataset.case);
+    const filtered = ['number', 'number', 'all', 'negation', 'all'].map((kind) => {
+        document.querySelector(`[data-kind="${kind}"]`).click();
+        return [...marked(), about.textContent];
+    });
+    document.querySelectorAll('.pick')[2].click();
+    const article = document.querySelector('article');
+    dispatchEvent(new HashChangeEvent('hashchange'));
+    return {filtered, heard, marked: marked(), hash: location.hash, once: article.isConnected};"""
+    assert found(report("Mistakes", cases), script, tmp_path) == {
+        "filtered": [["0", "case 1"], ["0", "case 1"], ["0", "case 1"], ["1", "case 2"], ["0", "case 1"]],
+        "heard": ["case 3"],
+        "marked": ["2"],
+        "hash": "#3",
+        "once": True,
+    }
+
+
+@needs_chromium
 def test_every_button_has_a_name_every_grid_its_headings_and_one_way_in(tmp_path):
     script = """
     const named = (button) => (button.getAttribute('aria-label') ?? button.textContent).trim().length > 0;

@@ -17,6 +17,7 @@ MOST = 1_000_000  # bytes of a page
 CELLS = 24  # strongest cells of a pair, where a page must be made smaller
 # Numbers from 0 to 8,099 as two letters each, none of which JSON or HTML must escape.
 LETTERS = "".join(chr(code) for code in range(35, 127) if chr(code) not in "\\<")
+EXACT = 9  # digits that tell any two scores apart
 STEPS = len(LETTERS) ** 2 - 1  # the last number stands for what is not finite
 Json = dict[str, Any]
 Show = Literal["all", "first", "none"]  # which grids of a pair
@@ -110,7 +111,7 @@ def _explanation(found: Explanation, show: Show) -> Json:
     grids = [_grid(found.grids[place], axes) for place in kept]
     return {
         "model": found.model,
-        "score": _number(found.score),
+        "score": _number(found.score, EXACT),
         "probability": _number(found.probability),
         "left": _side(found.left),
         "right": _side(found.right),
@@ -232,8 +233,8 @@ def packed(numbers: Iterable[int]) -> str:
     return "".join(LETTERS[number // len(LETTERS)] + LETTERS[number % len(LETTERS)] for number in numbers)
 
 
-def _number(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(f"{value:.4g}")
+def _number(value: float | None, digits: int = 4) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(f"{value:.{digits}g}")
 
 
 def _numbers(values: Iterable[float]) -> list[float | None]:
