@@ -46,6 +46,13 @@ def test_memory_of_what_was_split_has_a_bound(monkeypatch):
     assert list(tokenizer.chunks) == ["a-b", "c"]
 
 
+def test_only_short_chunks_are_remembered():
+    tokenizer = Tokenizer.fit(["a"])
+    texts = ["好" * 20, "你" * 21 + " b"]
+    assert [len(tokenizer.split(text)) for text in texts * 2] == [20, 22] * 2
+    assert list(tokenizer.chunks) == ["好" * 20, "b"]
+
+
 def test_frequent_words_come_first_and_equals_in_order_of_the_alphabet(tokenizer):
     assert tokenizer.pieces[:6] == ["[PAD]", "[UNK]", "the", "a", "cat", "mat"]
 

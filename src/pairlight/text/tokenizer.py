@@ -35,7 +35,9 @@ _WORD = (
 
 Progress = Callable[[float], None]
 
-CHUNKS = 2**17  # of a text between two spaces that are remembered, so that memory has a bound
+# How many chunks of texts between two spaces are remembered, and how many letters such a chunk has at most: memory has
+# a bound, also where whole texts are written without spaces.
+CHUNKS, LONGEST = 2**17, 20
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ class Tokenizer:
     def _chunk(self, chunk: str) -> list[str]:
         normal = self.backend.normalizer.normalize_str(chunk)
         words = [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
-        if len(self.chunks) < CHUNKS:
+        if len(chunk) <= LONGEST and len(self.chunks) < CHUNKS:
             self.chunks[chunk] = words
         return words
 
