@@ -1,5 +1,8 @@
 """The training pairs most like a pair: out of one table of models, by what enters their scores."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -71,6 +74,14 @@ def test_what_knows_only_words_goes_by_the_words_of_both_sides():
     found = made.nearest("bama delo", "kusi", train, n=3)
     assert [each.row for each in found] == [1, 0, 2]
     np.testing.assert_allclose([each.likeness for each in found], [(0.5**0.5 + 1) / 2, 0.5, 0], atol=1e-12)
+
+
+def test_the_page_names_the_models_that_go_by_words():
+    by_words = {name for name, case in FIRST.items() if matcher(case).nearest(*pair(9), TRAIN, n=1)[0].by == "words"}
+    page = Path(__file__).parents[2] / "docs" / "explaining.md"
+    named = re.search(r"Where there are none\s\(([^)]*)\)", page.read_text(encoding="utf-8"))
+    assert named is not None
+    assert set(named[1].split(", ")) == by_words
 
 
 def test_nothing_to_look_for_or_among_is_refused():

@@ -17,6 +17,7 @@ from pairlight.explain.explanation import (
     Explanation,
     Fact,
     Grid,
+    Neighbour,
     Path,
     Side,
     Span,
@@ -357,6 +358,16 @@ def test_a_chosen_case_is_there_when_its_heading_is_focused_and_stays_marked_in_
         "hash": "#3",
         "once": True,
     }
+
+
+@needs_chromium
+def test_the_nearest_pairs_are_told_with_what_makes_them_alike(tmp_path):
+    near = [Neighbour("good luck", "good memory", 1.0, 0.7, 0.5, 3, by) for by in ("score", "words")]
+    script = "return [...document.querySelectorAll('.near')].map((table) => table.previousSibling.textContent)"
+    assert found(page([replace(PLAIN, nearest=(each,)) for each in near]), script, tmp_path) == [
+        "By what enters the model's score: 1 where it makes the same of both pairs.",
+        "By the words of either side: 1 where both pairs have the same.",
+    ]
 
 
 @needs_chromium

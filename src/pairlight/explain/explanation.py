@@ -16,6 +16,7 @@ FORMAT = 1
 Method = Literal["leave-one-out", "integrated-gradients"]
 Zeroed = Literal["word vectors", "interaction grid"]
 GridKind = Literal["interaction", "attention", "state", "gate"]
+Likeness = Literal["score", "words"]
 
 
 @dataclass(frozen=True)
@@ -144,8 +145,9 @@ class Neighbour:
     right: str
     label: float  # as it was given for training
     score: float  # as the model scores it now
-    likeness: float  # from 0 to 1, where the model makes the same of both pairs
+    likeness: float  # from 0 to 1, where the two pairs are the same
     row: int  # its place among the training pairs, from 0
+    by: Likeness = "score"  # what is alike: what enters the score, or the words where the model has no such stage
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ def nearest_pairs(model: PairModel, encoded: Encoded, pairs: Pairs, n: int) -> t
 
     Alike are pairs of which the same enters the score: likeness = 1 / (1 + d), d the root mean square distance of what
     the stage `score` is given, each number told in spreads of it over the pairs. A model without such a stage is asked
-    for the outermost stages that give one number a pair. One that has none of those (BM25) knows nothing but words:
-    likeness is then the cosine of the counts of words, the mean of both sides. Of equals, the earlier pair comes first.
+    for the outermost stages that give one number a pair. With one that has none of those (BM25, aNMM) pairs of like
+    words are alike: the cosine of the counts of words, the mean of both sides. Of equals, the earlier pair comes first.
     """
     if n < 1:
         raise InputError(f"n={n} pairs are none: ask for 1 or more.")
@@ -52,6 +52,7 @@ def nearest_pairs(model: PairModel, encoded: Encoded, pairs: Pairs, n: int) -> t
             float(scores[row]),
             float(likeness[row]),
             int(row),
+            "score" if stages else "words",
         )
         for row in np.argsort(-likeness, kind="stable")[:n]
     )

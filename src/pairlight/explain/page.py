@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from pairlight.errors import InputError
-from pairlight.explain.explanation import Contributions, Explanation, Grid, Side, Span, Weights, Word
+from pairlight.explain.explanation import Contributions, Explanation, Grid, Likeness, Side, Span, Weights, Word
 from pairlight.explain.fonts import visible
 
 MOST = 1_000_000  # bytes of a page
@@ -25,6 +25,10 @@ Show = Literal["all", "first", "none"]  # which grids of a pair
 LEAVE_ONE_OUT = "Without the word, the score would be lower by this much."
 GRADIENTS = "The word's part of the score's distance from its baseline, where {zeroed} are zero."
 GIVEN = "As the model itself weighs the word."
+LIKENESS: dict[Likeness, str] = {
+    "score": "By what enters the model's score: 1 where it makes the same of both pairs.",
+    "words": "By the words of either side: 1 where both pairs have the same.",
+}
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,7 @@ def _explanation(found: Explanation, show: Show) -> Json:
             }
             for table in found.tables
         ],
+        "likeness": LIKENESS[found.nearest[0].by] if found.nearest else None,
         "nearest": [
             (near.left, near.right, _number(near.label), _number(near.score), _number(near.likeness))
             for near in found.nearest
