@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.data.batches import gather
 from pairlight.data.pairs import Pairs
+from pairlight.data.statistics import words_of
 from pairlight.errors import InputError
 from pairlight.text.tokenizer import UNKNOWN, Encoded
 
@@ -79,9 +79,7 @@ def linked(overlaps: NDArray[np.float64], least: int) -> NDArray[np.bool_]:
 
 def _bags(texts: Encoded, numbers: NDArray[np.integer], vocab: int) -> tuple[Index, Index]:
     """The known words of these texts, each once a text: which text, which word."""
-    rows = gather(texts, numbers)
-    document, _ = np.nonzero(rows.mask)
-    word = rows.ids[rows.mask]
+    document, word = words_of(texts, numbers)
     known = (word > UNKNOWN) & (word < vocab)
     once = np.unique(document[known] * vocab + word[known])
     return once // vocab, once % vocab
