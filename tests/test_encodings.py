@@ -62,6 +62,17 @@ def test_ranking_stored_texts_is_ranking_texts(case, pairs, monkeypatch):
     assert len(matcher.rank(QUERY, encodings, top_k=3)) == 3
 
 
+def test_a_long_text_among_short_ones_does_not_widen_all_of_a_block(trained, monkeypatch):
+    texts = [*["bama dama"] * 30, "bama " * 40, *["dama"] * 30]
+    encodings = trained.encode(texts)
+    whole = trained.score_encoded(QUERY, encodings)
+    monkeypatch.setattr("pairlight.encodings.CELLS", 6 * 100)
+    blocks = list(encodings.blocks(6))
+    assert [len(block.lengths) for block in blocks] == [30, 2, 29]
+    assert max(len(block.lengths) * int(block.lengths.max()) for block in blocks) <= 100
+    np.testing.assert_allclose(trained.score_encoded(QUERY, encodings), whole, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(("dtype", "bound"), [("fp32", 0), ("fp16", 2**-11), ("int8", 0.5 / 127)])
 def test_lower_precision_is_as_near_as_it_can_be(encodings, dtype, bound):
     lower = encodings.stored_as(dtype)

@@ -15,7 +15,8 @@ from pairlight.evaluation.labelled import spearman
 from pairlight.files import replacing
 from pairlight.memory import keep_memory
 from pairlight.models.base import Apart
-from pairlight.models.scoring import device_of, read_texts, tokens
+from pairlight.models.scoring import CELLS, device_of, fitting, read_texts, tokens
+from pairlight.parts import Seq
 from pairlight.parts.flat import Flat
 from pairlight.text.tokenizer import Encoded
 
@@ -69,11 +70,12 @@ class Encodings:
         x, scale = _stored(self._whole(0, len(self.x)).numpy(), dtype)
         return replace(self, x=x, scale=scale)
 
-    def blocks(self) -> Iterator[Flat]:
-        """All texts in their order, some at a time, as a model matches them."""
+    def blocks(self, left: int) -> Iterator[Flat]:
+        """All texts in their order, some at a time, as a model matches them with a left text of so many positions."""
         at = 0
         while at < len(self):
             end = max(at + 1, int(np.searchsorted(self.start, self.start[at] + BLOCK, "right")) - 1)
+            end = at + fitting([np.diff(self.start[at : end + 1])], CELLS // left)
             first, last = int(self.start[at]), int(self.start[end])
             start = torch.from_numpy(self.start[at : end + 1] - first)
             ids = None if self.ids is None else torch.from_numpy(self.ids[first:last])
@@ -204,7 +206,8 @@ def score_encodings(model: Apart[Any], query: Encoded, encodings: Encodings) -> 
     model.eval()
     device = device_of(model)
     u = model.left(tokens(query, np.array([0]), device))
-    scores = [model.match(u, block.to(device).all()).float().cpu() for block in encodings.blocks()]
+    left = u.x.shape[1] if isinstance(u, Seq) else 1
+    scores = [model.match(u, block.to(device).all()).float().cpu() for block in encodings.blocks(left)]
     return torch.cat(scores).numpy() if scores else np.zeros(0, np.float32)
 
 

@@ -47,6 +47,25 @@ def test_each_distinct_text_of_a_side_is_read_once(case, monkeypatch):
     assert {side: sum(counts) for side, counts in read.items()} == {"left": 4, "right": len(np.unique(RIGHT))}
 
 
+def test_a_batch_of_long_texts_holds_fewer_pairs_and_one_of_short_texts_as_many_as_ever():
+    lengths = np.repeat([4, 50, 500], 512)
+    sizes = [(len(some), int(lengths[some].max())) for some in scoring._batches(lengths, lengths)]
+    assert sum(count for count, _ in sizes) == len(lengths)
+    assert all(count * longest**2 <= scoring.CELLS for count, longest in sizes)
+    assert [count for count, longest in sizes if longest <= 50] == [256] * 4
+    assert scoring.fitting([np.array([10_000]), np.array([10_000])], scoring.CELLS) == 1
+
+
+@one_each
+def test_scores_do_not_depend_on_where_a_batch_ends(case, monkeypatch):
+    model = ready(case)
+    encoded, _ = corpus(model)
+    expected = [score_pairs(model, encoded, *sides) for sides in ((LEFT, RIGHT), (ONCE, RIGHT))]
+    monkeypatch.setattr(scoring, "CELLS", 100)
+    for sides, scores in zip(((LEFT, RIGHT), (ONCE, RIGHT)), expected, strict=True):
+        np.testing.assert_allclose(score_pairs(model, encoded, *sides), scores, rtol=1e-5, atol=1e-6)
+
+
 def test_a_stretch_of_pairs_holds_few_words(monkeypatch):
     monkeypatch.setattr(scoring, "HELD", 100)
     monkeypatch.setattr(scoring, "PAIRS", 4)

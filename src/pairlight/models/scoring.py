@@ -1,6 +1,6 @@
 """The scores of many pairs: batches of like length, and the same number for a pair whatever batch it is in."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from pairlight.parts.flat import Flat
 from pairlight.text.tokenizer import Encoded
 
 BATCH = 256
+CELLS = 2**20  # of the grids of a batch, its padding counted in, so that memory has a bound where texts are long
 HELD = 2**17  # words of readings that are held at a time
 PAIRS = 1024  # that are scored together at least, so that there is something to sort by length
 SELDOM = 0.8  # distinct texts per pair beyond which looking up a reading costs more than it saves
@@ -46,7 +47,7 @@ def score_pairs(model: PairModel, encoded: Encoded, left: Texts, right: Texts) -
             return _score_apart(model, encoded, (left, right), again)
     device = device_of(model)
     scores = np.empty(len(left), np.float32)
-    for some in by_length(encoded.lengths[left] * encoded.lengths[right], BATCH):
+    for some in _batches(encoded.lengths[left], encoded.lengths[right]):
         found = model(tokens(encoded, left[some], device), tokens(encoded, right[some], device))
         scores[some] = found.float().cpu().numpy()
     return scores
@@ -61,6 +62,23 @@ def read_texts(read: Read, encoded: Encoded, texts: Texts, device: torch.device)
     return Flat(found.x, found.ids, found.start[back], found.lengths[back])
 
 
+def fitting(lengths: Sequence[NDArray[np.int64]], most: int) -> int:
+    """How many items from the first on, at least one, have side by side up to so many places: items x longest x .."""
+    places = np.arange(1, len(lengths[0]) + 1)
+    for each in lengths:
+        places = places * np.maximum.accumulate(each)
+    return max(1, int(np.searchsorted(places, most, "right")))
+
+
+def _batches(left: NDArray[np.int64], right: NDArray[np.int64]) -> Iterator[Texts]:
+    """Pairs of like size together, by the lengths of their texts: fewer where these are long."""
+    for some in by_length(left * right, BATCH):
+        while len(some):
+            end = fitting([left[some], right[some]], CELLS)
+            yield some[:end]
+            some = some[end:]
+
+
 def _score_apart(
     model: Apart[Any], encoded: Encoded, sides: tuple[Texts, Texts], again: list[bool]
 ) -> NDArray[np.float32]:
@@ -71,7 +89,7 @@ def _score_apart(
         left, right = (side[stretch] for side in sides)
         u = _reader(model.left, encoded, left, device, again[0])
         v = _reader(model.right, encoded, right, device, again[1])
-        for some in by_length(lengths[left] * lengths[right], BATCH):
+        for some in _batches(lengths[left], lengths[right]):
             scores[stretch.start + some] = model.match(u(some), v(some)).float().cpu().numpy()
     return scores
 
