@@ -51,6 +51,7 @@ def left_out(case: Case, side: str, place: int) -> float:
     return float(matcher(case).predict([(texts["left"], texts["right"])])[0])
 
 
+@pytest.mark.filterwarnings("ignore:.* were cut")
 @every_case
 def test_the_explained_score_is_the_score(case):
     np.testing.assert_allclose(explained(case).score, matcher(case).predict([(LEFT, RIGHT)])[0], rtol=1e-4, atol=1e-5)
@@ -63,6 +64,7 @@ def test_words_stand_where_they_stand_in_the_text(case):
     assert [word.text for word in it.right.words] == ["godu", "firi", "mama", "bama", "—", "词", "neverseen", "kusi"]
 
 
+@pytest.mark.filterwarnings("ignore:.* were cut")
 @every_case
 def test_leaving_a_word_out_is_scoring_the_text_without_it(case):
     it = explained(case)
