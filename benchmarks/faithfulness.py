@@ -49,8 +49,11 @@ def run(models: list[str], pairs: int, folder: Path | None, out: Path) -> None:
         write_text(out / "faithfulness.md", table(found))
         print(f"{cell.model}: {result['seconds']:.0f} s", file=sys.stderr, flush=True)
 
-    cells = [planned(DATA, name, 1, {}) for name in models]
-    compare(load(DATA, folder), cells, out / f"{pairs}-pairs", jobs=1, done=done, work=partial(faithful, out, pairs))
+    def failed(cell: Cell, error: InputError) -> None:
+        print(f"{cell.model}: {error}", file=sys.stderr, flush=True)
+
+    cells, work = [planned(DATA, name, 1, {}) for name in models], partial(faithful, out, pairs)
+    compare(load(DATA, folder), cells, out / f"{pairs}-pairs", jobs=1, done=done, failed=failed, work=work)
 
 
 def faithful(out: Path, count: int, cell: Cell, parts: Parts) -> dict[str, Any]:

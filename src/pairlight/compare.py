@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
+from itertools import count, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,11 @@ def kept(folder: Path, seed: int, cell: Cell, parts: Parts) -> dict[str, Any]:
     return result
 
 
+def of_seeds(cell: Callable[[int], Cell], folder: Path, seeds: int) -> list[Cell]:
+    """The cells of the first `seeds` seeds, and of those after them that `folder` holds already."""
+    return list(takewhile(lambda each: each.seed <= seeds or _file(folder, each).exists(), map(cell, count(1))))
+
+
 def compare(
     parts: Parts,
     cells: Iterable[Cell],
@@ -76,16 +82,18 @@ def compare(
     *,
     jobs: int,
     done: Callable[[Cell, dict[str, Any], float], None],
+    failed: Callable[[Cell, InputError], None],
     work: Work = measured,
-) -> list[dict[str, Any]]:
-    """Run the cells that `folder` does not hold yet, `jobs` at a time, and give the results of all.
+) -> dict[str, dict[str, Any]]:
+    """Run the cells that `folder` does not hold yet, `jobs` at a time, and give the results of all by their names.
 
-    `work` is a function of a module, or a partial one, since other processes must find it by its name.
+    A cell that can't be trained is told to `failed` and has no result. `work` is a function of a module, or a partial
+    one, since other processes must find it by its name.
     """
     cells = list(cells)
     found: dict[str, dict[str, Any]] = {}
     for cell in cells:
-        file = folder / f"{cell.name}.json"
+        file = _file(folder, cell)
         if file.exists():
             found[cell.name] = json.loads(file.read_text(encoding="utf-8"))
             done(cell, found[cell.name], len(found) / len(cells))
@@ -98,8 +106,12 @@ def compare(
             running = {pool.submit(_run, work, cell): cell for cell in missing}
             for future in as_completed(running):
                 cell = running[future]
-                found[cell.name] = future.result()
-                write_text(folder / f"{cell.name}.json", json.dumps(found[cell.name], indent=1) + "\n")
+                try:
+                    found[cell.name] = future.result()
+                except InputError as error:
+                    failed(cell, error)
+                    continue
+                write_text(_file(folder, cell), json.dumps(found[cell.name], indent=1) + "\n")
                 done(cell, found[cell.name], len(found) / len(cells))
         except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -112,7 +124,11 @@ def compare(
                 ) from None
             raise
         pool.shutdown()
-    return [found[cell.name] for cell in cells]
+    return {cell.name: found[cell.name] for cell in cells if cell.name in found}
+
+
+def _file(folder: Path, cell: Cell) -> Path:
+    return folder / f"{cell.name}.json"
 
 
 _parts: Parts = {}
@@ -126,8 +142,12 @@ def _begin(parts: Parts) -> None:
 
 
 def _run(work: Work, cell: Cell) -> dict[str, Any]:
-    warnings.simplefilter("ignore")
-    return work(cell, _parts)
+    """What `work` makes of a cell, with the warnings that there were."""
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        result = work(cell, _parts)
+    return result | {"notes": list(dict.fromkeys(str(each.message) for each in given if each.category is UserWarning))}
 
 
 def trained(cell: Cell, parts: Parts) -> tuple["Matcher", dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,19 @@ if TYPE_CHECKING:
 Curves = Mapping[str, Sequence[list[dict[str, Any]]]]  # label -> for every seed, its epochs
 
 
+def need_pictures() -> None:
+    """Say that matplotlib is missing before hours are spent on what it is to draw."""
+    if find_spec("matplotlib") is None:
+        raise InputError("The pictures need matplotlib: pip install 'pairlight[plots]'.")
+
+
 @contextmanager
 def figure(path: Path, rows: int, columns: int, width: float, height: float) -> Iterator[list["Axes"]]:
     """Axes, row by row, that become the PNG file at `path`."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputError("The pictures need matplotlib: pip install 'pairlight[plots]'.") from None
+    need_pictures()
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
     with rc_context({"text.parse_math": False, "font.size": 9}):
         drawn = Figure((width * columns, height * rows), layout="constrained")
         axes = drawn.subplots(rows, columns, squeeze=False)

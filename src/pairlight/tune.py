@@ -54,7 +54,7 @@ def tune(
     folder.mkdir(parents=True, exist_ok=True)
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         try:
             storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
             study = optuna.create_study(storage=storage, study_name="tune", direction="maximize", load_if_exists=True)

@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pairlight import compare
 from pairlight.cli import main
 from pairlight.data.pairs import Pairs
+from pairlight.errors import InputError
 from toy_pairs import overlap
 
 SMALL = ["--set", "hidden=4", "--set", "k=3", "--set", "dim=6", "--vectors", "none", "--epochs", "1"]
@@ -181,6 +183,10 @@ def test_bad_rows_are_counted_and_skipped_where_asked_for(run, data, tmp_path):
         (["evaluate", "MODEL"], "needs a model folder and data"),
         (["evaluate", "MODEL", "DATA", "--kind", "odd"], "odd"),
         (["evaluate", "--run", "r"], "--qrels"),
+        (["evaluate", "--run", "r", "--qrels", "q", "--part", "dev"], "leave all but --qrels"),
+        (["evaluate", "--run", "r", "--qrels", "q", "--left", "foo"], "leave all but --qrels"),
+        (["evaluate", "MODEL", "DATA", "--kind", "pairs", "--keep-empty"], "--keep-empty is for ranking lists"),
+        (["score", "MODEL", "DATA", "--json", "--out", "s.csv"], "give one of the two"),
         (["score", "MODEL", "DATA", "--out", "s.xml"], "s.xml"),
         (["rank", "MODEL", "q", "nowhere.txt"], "nowhere.txt"),
         (["rank", "MODEL", "q", "."], "."),
@@ -527,3 +533,53 @@ def test_threads_do_not_spin_for_long_unless_told_to(monkeypatch):
     monkeypatch.setenv("GOMP_SPINCOUNT", "7")
     main()
     assert os.environ["GOMP_SPINCOUNT"] == "7"
+
+
+def test_a_training_that_fails_is_named_and_the_others_make_the_leaderboard(run, data, tmp_path, monkeypatch):
+    monkeypatch.setattr("pairlight.compare._run", all_but_knrm)
+    arguments = ["--seeds", "1", "--jobs", "1", "--out", tmp_path / "c"]
+    code, said, told = run("compare", data, "--models", "knrm,bm25", *arguments)
+    assert code == 2
+    assert "Failed: knrm seed 1: the loss is lost" in told
+    assert told.splitlines()[-1] == "pairlight: 1 of the trainings failed, the first: knrm seed 1: the loss is lost"
+    assert "| bm25 |" in said
+    assert "| knrm |" not in said
+    code, said, _ = run("compare", data, "--models", "knrm", *arguments)
+    assert (code, said) == (2, "")
+
+
+def all_but_knrm(work, cell):
+    if cell.model == "knrm":
+        raise InputError("the loss is lost")
+    return compare._run(work, cell)  # in a process of its own, where it is the real one
+
+
+def test_a_leaderboard_without_curves_does_not_show_older_ones(run, data, tmp_path):
+    arguments = ["--seeds", "1", "--jobs", "1", "--vectors", "none", "--epochs", "1", "--out", tmp_path / "c"]
+    assert "curves.png" in run("compare", data, "--models", "knrm", *arguments)[1]
+    assert "curves.png" not in run("compare", data, "--models", "bm25", *arguments)[1]
+    assert not (tmp_path / "c" / "curves.png").exists()
+
+
+@pytest.mark.filterwarnings("always")
+def test_warnings_of_trainings_and_of_json_commands_are_told_once(run, tmp_path):
+    pairs = overlap(20, seed=0)
+    long = Pairs.of(
+        [f"{pairs.texts[i]} {'long ' * 60}" for i in pairs.left], [pairs.texts[i] for i in pairs.right], pairs.label
+    )
+    path = write_tsv(tmp_path / "long.tsv", long)
+    small = ["--vectors", "none", "--epochs", "1", "--jobs", "1", "--models", "knrm", "--out", tmp_path / "c"]
+    told = run("compare", path, "--seeds", "2", *small)[2]
+    assert told.count("are longer than 50 words and were cut") == 2  # in train, and as many in dev as in test
+    told = run("tune", path, "--model", "knrm", "--trials", "2", *small[:4], "--out", tmp_path / "t")[2]
+    assert told.count("are longer than 50 words and were cut") == 2
+    assert run("train", path, "--model", "bm25", "--out", tmp_path / "m")[0] == 0
+    _, said, told = run("evaluate", tmp_path / "m", path, "--json")
+    assert json.loads(said)["kind"] == "ranking"
+    assert "were cut" in told
+
+
+def test_a_text_a_line_is_ended_by_line_ends_alone(run, model, tmp_path):
+    (tmp_path / "texts.txt").write_bytes("pay by card\u2028or cash\r\n\nask\x0c us\n".encode())
+    found = json.loads(run("rank", model, "how to pay", tmp_path / "texts.txt", "--json")[1])
+    assert {each["text"] for each in found} == {"pay by card\u2028or cash", "ask\x0c us"}

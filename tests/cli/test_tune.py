@@ -1,6 +1,8 @@
 """`pairlight tune`: resumable, judged on dev, and its answer is a file that `train --settings` takes."""
 
 import json
+import shlex
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +94,12 @@ def test_ctrl_c_in_a_first_epoch_is_no_fault_of_the_model(run, data, tmp_path, m
     code, _, err = run("tune", data, "--out", tmp_path / "study", "--trials", "2", *FIXED)
     assert code == 2
     assert "None of the trials in" in err
+
+
+def test_the_command_told_at_last_names_the_same_columns(run, data, tmp_path):
+    text = Path(data).read_text(encoding="utf-8").replace("left\tright", "my question\tright", 1)
+    (tmp_path / "named.tsv").write_text(text, encoding="utf-8")
+    given = [tmp_path / "named.tsv", "--left", "my question", "--dev", tmp_path / "named.tsv"]
+    said = run("tune", *given, "--out", tmp_path / "study", "--trials", "1", *FIXED)[1]
+    hint = shlex.split(said.splitlines()[-1].partition("Try: ")[2])
+    assert run(*hint[1:-1], tmp_path / "m")[0] == 0

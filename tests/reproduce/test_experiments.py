@@ -16,7 +16,7 @@ from pairlight.evaluation.labelled import best_threshold
 from pairlight.models import build, checked
 from pairlight.reproduce import data
 from pairlight.reproduce.cells import every_epoch, per_list
-from pairlight.reproduce.data import SOURCES, Source, card_of, prepared
+from pairlight.reproduce.data import SOURCES, Source, card_of, parts_of
 from pairlight.reproduce.experiments import EXPERIMENTS, Experiment
 from pairlight.reproduce.pictures import draw_bars
 from pairlight.reproduce.report import write_report
@@ -90,6 +90,7 @@ def ran(
     models: str | None = None,
     on: str | None = "chitchat",
     better: dict[str, dict[str, object]] | None = None,
+    seeds: int = 2,
 ) -> list[dict]:
     """The table of three rows, of which `models` are trained on `on`; None of either trains nothing."""
     rows = *EXPERIMENTS["mv-lstm-qa"].rows[:2], EXPERIMENTS["mv-lstm-k"].rows[1]
@@ -101,10 +102,11 @@ def ran(
         [] if on is None else chosen_data(experiment, on),
         out,
         scale="small",
-        seeds=2,
+        seeds=seeds,
         jobs=1,
         making=lambda name, share: None,
         done=lambda on, cell, result, share: seen.append(cell.name),
+        failed=lambda cell, error: pytest.fail(str(error)),
     )
 
 
@@ -160,6 +162,7 @@ def test_a_run_of_few_rows_or_of_other_data_loses_nothing_of_the_table(tmp_path:
     assert "p against" not in text
 
     assert ran(tmp_path, seen, on=None) == [table]  # nothing is trained
+    assert ran(tmp_path, seen, "random", seeds=1) == [table]  # nor is a finished seed forgotten
     assert {name.split("-")[0] for name in seen} == {"random", "bm25"}
 
     chitchat, squad = ran(tmp_path, [], "random", on="squad-sentences")
@@ -174,13 +177,24 @@ def test_every_row_is_trained_once_before_any_is_trained_again(tmp_path: Path, t
     assert [name.rsplit("-", 1)[0] for name in seen] == ["random-1", "bm25-1", "random-2", "bm25-2"]
 
 
+def test_data_that_is_not_there_is_told_before_anything_is_trained(tmp_path, toy, monkeypatch) -> None:
+    def missing(limit, progress):
+        raise InputError("put it there")
+
+    monkeypatch.setitem(SOURCES, "squad-sentences", Source("toy", "Made up.", missing))
+    seen: list[str] = []
+    with pytest.raises(InputError, match="put it there"):
+        ran(tmp_path, seen, "bm25", on="chitchat,squad-sentences")
+    assert seen == []
+    assert not (tmp_path / "cells").exists()
+
+
 def test_other_data_of_the_same_name_shares_no_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = []
-    result = {"test": {}, "seconds": 0.0, "curve": [], "per_list": {}}
 
     def stub(parts, cells, folder, **_):
         folders.append(folder)
-        return [result for _ in cells]
+        return {}
 
     monkeypatch.setattr("pairlight.reproduce.run.compare", stub)
     for seed in (0, 1, 0):
@@ -191,7 +205,8 @@ def test_other_data_of_the_same_name_shares_no_cell(tmp_path: Path, monkeypatch:
 
 
 def test_built_data_reads_back_as_it_was(tmp_path: Path, toy: list[int]) -> None:
-    parts = prepared("chitchat", "small", tmp_path, lambda share: None)
+    data.build("chitchat", "small", tmp_path, lambda share: None)
+    parts = parts_of("chitchat", "small", tmp_path)
     whole = split(overlap(40, seed=0))
     assert [len(part) for part in parts.values()] == [len(part) for part in whole]
     assert card_of("chitchat", "small", tmp_path)["parts"]["test"]["lists"] == whole[2].lists
@@ -280,6 +295,7 @@ def test_what_is_measured_after_every_epoch_is_told_with_the_loss_it_has(tmp_pat
         jobs=1,
         making=lambda *_: None,
         done=lambda *_: None,
+        failed=lambda cell, error: pytest.fail(str(error)),
     )
     told = next(row for row in table["rows"] if row["model"] == "dssm")
     assert (told["options"]["loss"], told["options"]["metric"]) == ("cross-entropy", "accuracy")

@@ -72,7 +72,7 @@ def test_a_start_is_measured_and_its_grid_stands_beside_the_table(tmp_path, monk
 
 @pytest.mark.slow
 def test_the_best_of_five_starts_counts_and_shows_the_papers_path(tmp_path) -> None:
-    found = experiment.reproduce(tmp_path, seeds=5, jobs=2, small=False, done=lambda *_: None)
+    found = experiment.reproduce(tmp_path, seeds=5, jobs=2, small=False, done=lambda *_: None, failed=lambda *_: None)
     for each in found.values():
         best = each["starts"][each["best"]]
         assert best["test"]["error"] <= experiment.TARGET

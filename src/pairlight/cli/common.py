@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from pairlight.errors import InputError
 from pairlight.files import write_text
 from pairlight.progress import Show
 from pairlight.tasks.catalogue import SETS, load
+
+if TYPE_CHECKING:
+    from pairlight.compare import Cell
 
 Left = Annotated[str, typer.Option("--left", help="Column of the left text.")]
 Right = Annotated[str, typer.Option("--right", help="Column of the right text.")]
@@ -41,10 +44,19 @@ class Columns:
     skip_bad_rows: bool = False
     header: str | None = None  # names with commas between them, for a file without a header
 
+    def flags(self) -> list[str]:
+        """The options that say this, as they are written."""
+        found = []
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value != each.default:
+                found += [f"--{each.name.replace('_', '-')}", *([] if value is True else [value])]
+        return found
+
     def check(self, sources: Iterable[str | None], folder: Path | None) -> None:
         """Refuse what none of the sources takes: columns are a table's, a folder is a named set's."""
         given = [source for source in sources if source]
-        own = [f"--{each.name.replace('_', '-')}" for each in fields(self) if getattr(self, each.name) != each.default]
+        own = self.flags()
         if own and not any(source.lower().endswith(EXTENSIONS) for source in given):
             raise InputError(f"{own[0]} is for tables of pairs, and {given[0]} is none: leave {own[0]} out.")
         if folder is not None and not any(source in SETS for source in given):
@@ -115,6 +127,31 @@ def warnings_as_lines(show: Show) -> None:
             show.say(f"Note: {message}")
 
     warnings.showwarning = line
+
+
+class Trainings:
+    """What is said of many trainings as they end: warnings once, and at last which of them failed."""
+
+    def __init__(self, show: Show) -> None:
+        self.show = show
+        self.said: set[str] = set()
+        self.failures: list[str] = []
+
+    def done(self, line: str, result: dict[str, Any]) -> None:
+        self.show.say(line)
+        for note in result.get("notes", []):  # cells of old folders have none
+            if note not in self.said:
+                self.said.add(note)
+                self.show.say(f"Note: {note}")
+
+    def failed(self, cell: "Cell", error: InputError) -> None:
+        self.failures.append(f"{cell.model} seed {cell.seed}: {error}")
+        self.show.say(f"Failed: {self.failures[-1]}")
+
+    def check(self) -> None:
+        """Let the command end as failed where a training did, once all else is done."""
+        if self.failures:
+            raise InputError(f"{len(self.failures)} of the trainings failed, the first: {self.failures[0]}")
 
 
 def print_json(value: Any) -> None:

@@ -74,15 +74,28 @@ def compare(
         _claim(out, parts)
         show.say(f"{len(names)} models x {seeds} seeds, {jobs} at a time; finished cells are kept in {out / 'cells'}.")
 
+        trainings = common.Trainings(show)
+
         def done(cell: Cell, result: dict[str, Any], share: float) -> None:
             nonlocal fresh
             fresh += 1
-            show.say(
-                f"{cell.model} seed {cell.seed}: dev {metric} {result['dev'][metric]:.4f}, {result['seconds']:.0f} s"
-            )
+            figure = f"dev {metric} {result['dev'][metric]:.4f}"
+            trainings.done(f"{cell.model} seed {cell.seed}: {figure}, {result['seconds']:.0f} s", result)
             show.share("Comparing", share, f"{fresh} of {len(cells)} cells")
 
-        results = run(parts, cells, out / "cells", jobs=jobs, done=done, work=partial(kept, out / "models", first))
+        results = list(
+            run(
+                parts,
+                cells,
+                out / "cells",
+                jobs=jobs,
+                done=done,
+                failed=trainings.failed,
+                work=partial(kept, out / "models", first),
+            ).values()
+        )
+        if not results:
+            trainings.check()
         rows = leaderboard(results, metric, PAPERS.get(data, {}))
         models_of = {cell.model: out / "models" / cell.name for cell in cells if cell.seed == first}
         told = write_pages(
@@ -109,9 +122,10 @@ def compare(
     )
     if as_json:
         common.print_json(rows)
-        return
-    print(as_markdown(rows, metric, caption, curves))
-    print(f"Written to {out}/leaderboard.md, .html and .json in {time.perf_counter() - started:.0f} s.")
+    else:
+        print(as_markdown(rows, metric, caption, curves))
+        print(f"Written to {out}/leaderboard.md, .html and .json in {time.perf_counter() - started:.0f} s.")
+    trainings.check()
 
 
 def _metric(parts: dict[str, Pairs], wanted: str) -> str:

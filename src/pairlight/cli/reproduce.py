@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pairlight.cli import common
+from pairlight.curves import need_pictures
 from pairlight.errors import InputError
 from pairlight.progress import showing
 
@@ -83,14 +84,18 @@ def _table(
     started = time.perf_counter()
     experiment = EXPERIMENTS[name]
     rows, on = ([], []) if finished else (chosen_rows(experiment, models), chosen_data(experiment, data))
+    need_pictures()
     with showing() as show:
+        common.warnings_as_lines(show)
+        trainings = common.Trainings(show)
         if not finished:
             planned = f"{len(rows)} rows x {len(on)} data sets x {seeds} seeds, {jobs} at a time"
             show.say(f"{planned}; cells are kept in {out}/cells.")
 
         def done(where: Any, cell: Any, result: dict[str, Any], share: float) -> None:
             figures = ", ".join(f"{each} {result['dev'][each]:.3f}" for each in where.metrics if each in result["dev"])
-            show.say(f"{where.data}, {cell.model} seed {cell.seed}: dev {figures}, {result['seconds']:.0f} s")
+            told = f"{where.data}, {cell.model} seed {cell.seed}: dev {figures}, {result['seconds']:.0f} s"
+            trainings.done(told, result)
             show.share("All cells", share)
 
         tables = run(
@@ -103,15 +108,20 @@ def _table(
             jobs=jobs,
             making=lambda each, share: show.share(f"Making {each}", share),
             done=done,
+            failed=trainings.failed,
         )
     if not tables:
+        trainings.check()
         raise InputError(f"Nothing of {name} is finished in {out} at scale {scale}: run it without --finished.")
     text = write_report(out, name, experiment.title, tables, scale, common.command_line())
     if as_json:
         common.print_json(tables)
-        return
-    print(text)
-    print(f"Written to {out}/{name}-{scale}.md, .html, .json and pictures in {time.perf_counter() - started:.0f} s.")
+    else:
+        print(text)
+        print(
+            f"Written to {out}/{name}-{scale}.md, .html, .json and pictures in {time.perf_counter() - started:.0f} s."
+        )
+    trainings.check()
 
 
 def _lcs(out: Path, seeds: int, scale: str, jobs: int, as_json: bool) -> None:
@@ -120,19 +130,27 @@ def _lcs(out: Path, seeds: int, scale: str, jobs: int, as_json: bool) -> None:
     from pairlight.reproduce.lcs_report import write_report
 
     started = time.perf_counter()
+    need_pictures()
     with showing() as show:
+        trainings = common.Trainings(show)
         show.say(
             f"{len(LENGTHS)} kinds of sequences x {seeds} starts, {jobs} at a time; cells are kept in {out}/cells."
         )
 
         def done(kind: str, cell: Any, result: dict[str, Any], share: float) -> None:
-            show.say(f"{kind}, start {cell.seed}: test error {result['test']['error']:.4f}, {result['seconds']:.0f} s")
+            error = f"test error {result['test']['error']:.4f}"
+            trainings.done(f"{kind}, start {cell.seed}: {error}, {result['seconds']:.0f} s", result)
             show.share(kind, share)
 
-        found = run(out, seeds=seeds, jobs=jobs, small=scale == "small", done=done)
+        found = run(out, seeds=seeds, jobs=jobs, small=scale == "small", done=done, failed=trainings.failed)
     text = write_report(out, found, scale, common.command_line())
     if as_json:
         common.print_json(found)
-        return
+    else:
+        _tell(text, out / f"{LCS}-{scale}", started)
+    trainings.check()
+
+
+def _tell(text: str, report: Path, started: float) -> None:
     print(text)
-    print(f"Written to {out}/{LCS}-{scale}.md, .html, .json and pictures in {time.perf_counter() - started:.0f} s.")
+    print(f"Written to {report}.md, .html, .json and pictures in {time.perf_counter() - started:.0f} s.")

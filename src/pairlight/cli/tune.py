@@ -1,5 +1,6 @@
 """`pairlight tune`: the settings that suit a model on these pairs."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,6 +45,7 @@ def tune(
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     columns.check([data, dev], folder)
     with showing() as show:
+        common.warnings_as_lines(show)
         parts = common.named(data, folder, show) if data in SETS else {"train": columns.read(data, show)}
         held = columns.read(dev, show) if dev else parts.get("dev")
         train = parts["train"]
@@ -68,4 +70,6 @@ def tune(
         return
     for kind in ("settings", "options", "dev"):
         print(f"{kind:9}" + ("  ".join(f"{name}={value}" for name, value in found[kind].items()) or "the model's own"))
-    print(f"Best of {found['trials']} trials. Try: pairlight train {data} --settings {out / SETTINGS} --out MODEL")
+    also = [*columns.flags(), *(["--dev", dev] if dev else []), *(["--folder", str(folder)] if folder else [])]
+    hint = shlex.join(["pairlight", "train", data, *also, "--settings", str(out / SETTINGS), "--out", "MODEL"])
+    print(f"Best of {found['trials']} trials. Try: {hint}")

@@ -58,9 +58,15 @@ def evaluate(
         raise InputError("--run and --qrels go together: give both, or a model and data.")
     if run is not None and errors is not None:
         raise InputError("--errors explains a model, and a run has none: give a model folder and data.")
-    if run is not None and any(each is not None for each in (model, data, kind, run_out, qrels_out)):
+    columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
+    if run is not None and (
+        any(each is not None for each in (model, data, kind, run_out, qrels_out, folder))
+        or columns != common.Columns()
+        or part != "test"
+    ):
         raise InputError(
-            "--run is measured without a model: leave out MODEL, DATA, --kind, --write-run, --write-qrels."
+            "--run is measured without a model and data: of the other options, leave all but --qrels, "
+            "--keep-empty and --json out."
         )
     if run is not None and qrels is not None:
         from pairlight.evaluation.ranking import evaluate_run
@@ -76,7 +82,6 @@ def evaluate(
             raise InputError(f"--part is for named sets, and {data} is none: leave --part out.")
         if kind not in (None, "ranking", "pairs"):
             raise InputError(f"--kind {kind!r} is none of ranking, pairs.")
-        columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
         columns.check([data], folder)
         from pairlight.evaluation.evaluate import evaluate_scores
         from pairlight.evaluation.trec import write_qrels, write_run
@@ -84,12 +89,14 @@ def evaluate(
 
         common.use_threads(threads)
         matcher = Matcher.load(model)
-        with showing(not as_json) as show:
+        with showing() as show:
             common.warnings_as_lines(show)
             pairs = columns.part(data, part, folder, show)
             scores = matcher.predict(pairs)
         threshold = None if matcher.calibration is None else matcher.calibration.threshold
         result = evaluate_scores(pairs, scores, kind=kind, threshold=threshold, keep_empty=keep_empty)  # type: ignore[arg-type]
+        if keep_empty and result.kind == "pairs":
+            raise InputError("--keep-empty is for ranking lists, and these are labelled pairs: leave it out.")
         queries, documents = _ids(pairs)
         if run_out is not None:
             write_run(run_out, queries, documents, scores)
@@ -99,7 +106,7 @@ def evaluate(
             from pairlight.explain.mistakes import mistakes
             from pairlight.explain.page import report
 
-            with showing(not as_json) as show:
+            with showing() as show:
                 found = mistakes(
                     matcher,
                     pairs,
@@ -137,6 +144,8 @@ def score(
     """Score every pair of a file, in its order."""
     form = "jsonl" if as_json else "tsv"
     if out is not None:
+        if as_json:
+            raise InputError(f"--json prints scores and --out {out} writes them: give one of the two.")
         form = out.suffix.lstrip(".")
         if form not in ("tsv", "csv", "jsonl"):
             raise InputError(f"--out {out} has no known ending: use .tsv, .csv or .jsonl.")
@@ -162,7 +171,8 @@ def rank(
     model: Model,
     query: Annotated[str, typer.Argument(help="The left text.")],
     documents: Annotated[
-        str | None, typer.Argument(help="A file with one right text a line, or - for standard input.")
+        str | None,
+        typer.Argument(help="A file with one right text a line (empty ones do not count), or - for standard input."),
     ] = None,
     encoded: Annotated[
         Path | None, typer.Option("--encoded", help="A file of `pairlight encode` in place of the texts.")
@@ -180,7 +190,7 @@ def rank(
 
     common.use_threads(threads)
     matcher = Matcher.load(model)
-    with showing(not as_json) as show:
+    with showing() as show:
         common.warnings_as_lines(show)
         ranked = Encodings.load(encoded) if encoded is not None else texts or []
         found = matcher.rank(query, ranked, top_k=top, return_documents=True)
@@ -193,7 +203,10 @@ def rank(
 
 def encode(
     model: Model,
-    texts: Annotated[str, typer.Argument(help="A file with one right text a line, or - for standard input.")],
+    texts: Annotated[
+        str,
+        typer.Argument(help="A file with one right text a line (empty ones do not count), or - for standard input."),
+    ],
     out: Annotated[Path, typer.Option("--out", help="The file to write, for `pairlight rank --encoded`.")],
     dtype: Annotated[str, typer.Option("--dtype", help="fp32, fp16 or int8: 4, 2 or 1 bytes a number.")] = "fp32",
     threads: common.Threads = None,
@@ -207,7 +220,7 @@ def encode(
     known_dtype(dtype)
     common.use_threads(threads)
     matcher = Matcher.load(model)
-    with showing(not as_json) as show:
+    with showing() as show:
         common.warnings_as_lines(show)
         encodings = matcher.encode(lines, dtype=dtype, progress=lambda done: show.share("Encoding", done))
         encodings.save(out)
@@ -237,7 +250,7 @@ def encode(
 def _documents(source: str) -> list[str]:
     try:
         text = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        lines = [line.strip() for line in text.decode("utf-8-sig").splitlines()]
+        lines = [line.strip() for line in text.decode("utf-8-sig").split("\n")]  # splitlines has other ends too
     except UnicodeDecodeError as error:
         raise InputError(f"{source} is not UTF-8 at byte {error.start}: convert it first.") from None
     except (FileNotFoundError, IsADirectoryError) as error:

@@ -37,14 +37,19 @@ class Source:
     make: Make
 
 
-def prepared(name: str, scale: str, out: Path, progress: Progress) -> Parts:
-    """The parts of a data set, from `out` where they were built before."""
-    folder, source = _folder(name, scale, out), SOURCES[name]
+def build(name: str, scale: str, out: Path, progress: Progress) -> None:
+    """Make a data set in `out`, unless it is there."""
     if card_of(name, scale, out) is None:
+        source = SOURCES[name]
         parts = source.make(SMALL if scale == "small" else None, progress)
         choices = {"seed": SEED, "scale": scale}
-        write_task(folder, parts, {"task": name, "protocol": source.protocol, "choices": choices, "sources": []})
-    return {part: read_pairs(folder / f"{part}.tsv")[0] for part in PARTS}
+        about = {"task": name, "protocol": source.protocol, "choices": choices, "sources": []}
+        write_task(_folder(name, scale, out), parts, about)
+
+
+def parts_of(name: str, scale: str, out: Path) -> Parts:
+    """The parts of a data set that `out` holds."""
+    return {part: read_pairs(_folder(name, scale, out) / f"{part}.tsv")[0] for part in PARTS}
 
 
 def card_of(name: str, scale: str, out: Path) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.compare import Cell, Parts, compare
+from pairlight.compare import Cell, Parts, compare, of_seeds
+from pairlight.errors import InputError
 from pairlight.tasks.lcs import lcs, table
 
 Steps = list[tuple[int, int]]  # places in the table, from its last corner to its edge
@@ -31,22 +32,32 @@ TARGET = 0.01  # mean absolute error
 
 
 def reproduce(
-    out: Path, *, seeds: int, jobs: int, small: bool, done: Callable[[str, Cell, dict[str, Any], float], None]
+    out: Path,
+    *,
+    seeds: int,
+    jobs: int,
+    small: bool,
+    done: Callable[[str, Cell, dict[str, Any], float], None],
+    failed: Callable[[Cell, InputError], None],
 ) -> dict[str, Any]:
-    """Train from `seeds` starts on sequences of both lengths, and tell of all starts and of the best on dev."""
+    """Train from `seeds` starts on sequences of both lengths; tell of all starts there are, and of the best on dev."""
     found: dict[str, Any] = {}
     for name, (shortest, longest) in LENGTHS.items():
         parts = lcs(shortest=shortest, longest=longest, limit=2000 if small else None)
-        cells = [Cell("match-srnn", seed, SETTINGS, OPTIONS) for seed in range(1, seeds + 1)]
-        scale = "small" if small else "full"
-        starts = compare(
+        folder = out / "cells" / f"{name.replace(' ', '-')}-{'small' if small else 'full'}"
+        cells = of_seeds(lambda seed: Cell("match-srnn", seed, SETTINGS, OPTIONS), folder, seeds)
+        told = compare(
             parts,
             cells,
-            out / "cells" / f"{name.replace(' ', '-')}-{scale}",
+            folder,
             jobs=jobs,
             done=lambda cell, result, share, name=name: done(name, cell, result, share),  # type: ignore[misc]
+            failed=failed,
             work=counted,
         )
+        if not told:
+            raise InputError(f"No start on sequences of {name} could be trained: nothing is there to be told.")
+        starts = list(told.values())
         found[name] = {
             "sizes": {part: len(pairs) for part, pairs in parts.items()},
             "longest": longest,

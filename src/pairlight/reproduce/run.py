@@ -6,18 +6,19 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pairlight.compare import Cell, Parts, compare
+from pairlight.compare import Cell, compare, of_seeds
 from pairlight.errors import InputError
 from pairlight.evaluation.significance import paired_bootstrap, paired_t
 from pairlight.models import checked, model_named
 from pairlight.models.base import defaults
 from pairlight.reproduce.cells import BY_LABELS, every_epoch, with_lists
-from pairlight.reproduce.data import SOURCES, card_of, prepared
+from pairlight.reproduce.data import SOURCES, build, card_of, parts_of
 from pairlight.reproduce.experiments import Experiment, On, Row
 from pairlight.training.options import Options
 
@@ -61,45 +62,42 @@ def run(
     jobs: int,
     making: Callable[[str, float], None],
     done: Told,
+    failed: Callable[[Cell, InputError], None],
 ) -> list[dict[str, Any]]:
     """The whole table of each data set: `rows` are trained on the sets `on`; of the rest, what `out` holds is told.
 
-    Finished cells are kept by the bytes of the data they were trained on. Every row is trained once before any is
-    trained again, so that a run that is stopped has a whole table.
+    All data is made before anything is trained. Finished cells are kept by the bytes of the data they were trained on.
+    Every row is trained once before any is trained again, so that a run that is stopped has a whole table.
     """
+    for each in on:
+        build(each.data, scale, out, partial(making, each.data))
     tables = []
-    sets = [each for each in experiment.on if each in on or card_of(each.data, scale, out)]
+    sets = [each for each in experiment.on if card_of(each.data, scale, out)]
     for number, each in enumerate(sets):
-        trained: set[str] = set()
-        parts: Parts = {}
-        if each in on:
-            trained = {row.label for row in rows}
-            parts = prepared(each.data, scale, out, partial(making, each.data))
+        trained = {row.label for row in rows} if each in on else set()
         card = card_of(each.data, scale, out)
         bytes_of = hashlib.sha256(json.dumps(card["parts"], sort_keys=True).encode()).hexdigest()[:8]
         folder = out / "cells" / f"{each.data}-{scale}-{bytes_of}"
         here = [each.trained(row) for row in experiment.rows]
-        cells = {row.label: _cells(row, scale, seeds) for row in here}
-        wanted = [
-            some[at]
-            for at in range(seeds)
-            for label, some in cells.items()
-            if label in trained or (folder / f"{some[at].name}.json").exists()
-        ]
+        cells = {
+            row.label: of_seeds(partial(_cell, row, scale), folder, seeds if row.label in trained else 0)
+            for row in here
+        }
+        wanted = [cell for turn in zip_longest(*cells.values()) for cell in turn if cell]
         if not wanted:
             continue
-        results = compare(
-            parts,
+        found = compare(
+            parts_of(each.data, scale, out) if trained else {},
             wanted,
             folder,
             jobs=jobs,
             done=lambda cell, result, share, each=each, number=number: done(  # type: ignore[misc]
                 each, cell, result, (number + share) / len(sets)
             ),
+            failed=failed,
             work=every_epoch if experiment.every_epoch else with_lists,
         )
         always = BY_LABELS if experiment.every_epoch else {}
-        found = {cell.name: result for cell, result in zip(wanted, results, strict=True)}
         runs = {label: [found[cell.name] for cell in some if cell.name in found] for label, some in cells.items()}
         tables.append(
             {
@@ -125,17 +123,9 @@ def _options(row: Row, scale: str) -> dict[str, Any]:
     return dict(row.options) | {"epochs": epochs, "patience": SMALL_PATIENCE}
 
 
-def _cells(row: Row, scale: str, seeds: int) -> list[Cell]:
-    own = "seed" in defaults(model_named(row.model))
-    return [
-        Cell(
-            row.model,
-            seed,
-            checked(row.model, dict(row.settings) | ({"seed": seed} if own else {})),
-            _options(row, scale),
-        )
-        for seed in range(1, seeds + 1)
-    ]
+def _cell(row: Row, scale: str, seed: int) -> Cell:
+    own = {"seed": seed} if "seed" in defaults(model_named(row.model)) else {}
+    return Cell(row.model, seed, checked(row.model, dict(row.settings) | own), _options(row, scale))
 
 
 def _row(
