@@ -82,8 +82,8 @@ class Matcher:
         """Train on pairs, keep the epoch that does best on `dev`, else on a tenth of the lists set aside (`self.dev`).
 
         `init` is the folder of a trained model to start from; `options` are those of `pairlight.training.options`.
-        With `folder`, a checkpoint after every epoch goes there and `resume` continues from it. Ctrl-C ends training
-        and leaves the best epoch so far.
+        With `folder`, a checkpoint after every epoch goes there and `resume` continues from it. Ctrl-C, or a loss
+        that is no number any more, ends training and leaves the best epoch so far.
         """
         before = self.model
         with showing(progress) as show:
