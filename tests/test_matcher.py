@@ -388,3 +388,19 @@ def test_a_device_that_is_not_here_is_told(pairs):
     for device in ("warp", "meta"):
         with pytest.raises(InputError, match=f"device='{device}' can't be used here"):
             Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, device=device, **QUICK)
+
+
+@pytest.mark.parametrize("name", ["anmm", "drmm", "pacrr", "knrm", "mv-lstm"])
+def test_a_word_that_frozen_vectors_lack_is_like_itself_alone_where_the_paper_says_so(name, tmp_path):
+    pairs = overlap(20, seed=0)
+    words = sorted({word for text in pairs.texts for word in text.split()})
+    lines = [
+        f"{word} {' '.join(str(0.1 * (number + place)) for place in range(4))}" for number, word in enumerate(words)
+    ]
+    (tmp_path / "some.vec").write_text("\n".join(lines[1:]) + "\n", encoding="utf-8")
+    matcher = Matcher(name).fit(pairs, vectors=str(tmp_path / "some.vec"), freeze=True, epochs=0, progress=False)
+    model, tokenizer = matcher.ready
+    table = model.word_table()
+    assert table is not None
+    row = table.weight[tokenizer.pieces.index(words[0])]
+    assert bool(row.any()) == (name in ("knrm", "mv-lstm"))

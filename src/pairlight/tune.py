@@ -11,6 +11,7 @@ from pairlight.errors import InputError
 from pairlight.files import write_text
 from pairlight.matcher import Matcher
 from pairlight.models import checked, model_named
+from pairlight.training.fit import DivergedError
 from pairlight.training.options import Options
 
 if TYPE_CHECKING:
@@ -70,9 +71,7 @@ def tune(
             matcher = Matcher(model, **settings)
             try:
                 matcher.fit(train, dev, progress=False, **chosen)
-            except InputError as error:  # a learning rate so high that the loss is lost is an answer too
-                if "loss became" not in str(error):
-                    raise
+            except DivergedError:  # a learning rate so high that the loss is lost is an answer too
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)
                 told(number, None, _best(study))
                 continue

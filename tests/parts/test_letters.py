@@ -75,3 +75,13 @@ def test_glorot_fills_its_range_and_leaves_vectors():
     glorot(layer)
     assert 0.24 < layer.weight.abs().max() <= 0.25
     assert (layer.bias == 1).all()
+
+
+@pytest.mark.parametrize("window", [1, 3])
+def test_the_matrix_of_a_window_starts_within_its_own_range(window):
+    torch.manual_seed(0)
+    spelt = Spelt(500, 20, window)
+    glorot(spelt)
+    bound = (6 / (window * 500 + 20)) ** 0.5  # its matrix has the pieces of all words of a window as rows
+    largest = spelt.table.weight.abs().max().item()
+    assert 0.99 * bound < largest <= bound

@@ -39,7 +39,7 @@ def explain(
 
     common.use_threads(threads)
     matcher = Matcher.load(model)
-    with showing(not as_json) as show:
+    with showing() as show:
         common.warnings_as_lines(show)
         train = None if nearest is None else _trained_on(nearest)
 

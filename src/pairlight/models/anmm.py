@@ -16,7 +16,7 @@ from pairlight.parts.word_cosine import WordCosine
 class ANMM(PairModel):
     """Weigh every likeness of two words by the bin its value falls in; let attention average over the left words.
 
-    s_ij = cosine of x_i and y_j; 1 for the same word, 0 where one is unknown
+    s_ij = cosine of x_i and y_j; 1 for the same word, 0 where one is unknown or has no vector
     x_ik = sum of the s_ij in bin k: equal bins from -1 up to 1, the last for the same word
     h_i  = sigmoid(w · x_i)
     a_i  = exp(v·x_i) / sum_l exp(v·x_l)
@@ -26,8 +26,9 @@ class ANMM(PairModel):
     between 0 and 1, so the hinge never ends: it asks for as much distance as there is.
 
     Unlike the paper: v and w start at 0, but for the weight of the same word, which starts at 1; the authors' code
-    draws them from 0 to 1, which saturates the sigmoid where the right text is long. AdaGrad, not plain descent.
-    gate=none adds the h_i up, gate=right or both also weighs what each right word adds to its bin.
+    draws them from 0 to 1, which saturates the sigmoid where the right text is long. A word without a vector has 0 in
+    the attention, where the authors draw one. AdaGrad, not plain descent. gate=none adds the h_i up, gate=right or both
+    also weighs what each right word adds to its bin.
 
     Settings:
       bins  how many bins there are, that of the same word among them
@@ -35,6 +36,7 @@ class ANMM(PairModel):
 
     paper = "Yang et al., CIKM 2016"
     family = "interaction"
+    draws = False  # a word without a vector is like itself alone
     recipe = {"freeze": True}
 
     def __init__(  # type: ignore[misc]  # a word setting with a default of this model's own

@@ -25,6 +25,7 @@ class PairModel(nn.Module):
     view: ClassVar[str] = "words"  # what the model reads; pairlight.text.tokenizer.VIEWS
     parses: ClassVar[bool] = False  # whether brackets around a text are its parse to this model
     prepares_once: ClassVar[bool] = False  # whether its weights only make sense with what it was prepared with
+    draws: ClassVar[bool] = True  # whether a word that frozen vectors lack gets one drawn at random; else it has 0
     pieces: ClassVar[int | None] = None  # how many of the most frequent words or pieces it reads; None reads all
     recipe: ClassVar[Mapping[str, Any]] = {}  # where its paper trains otherwise than the house does
     settings: dict[str, Any]

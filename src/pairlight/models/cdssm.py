@@ -37,7 +37,7 @@ class CDSSM(Apart[Tensor]):
 
     def __init__(self, vocab: int, *, hidden: int = 300, code: int = 128) -> None:
         super().__init__()
-        self.words = Spelt(vocab, 3 * hidden)
+        self.words = Spelt(vocab, hidden, window=3)
         self.out = nn.Linear(hidden, code, bias=False)
         self.score = CosineScore()
 

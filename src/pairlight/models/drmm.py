@@ -23,7 +23,7 @@ COUNTS = ("count", "share", "log")
 class DRMM(PairModel):
     """Turn each left word's likenesses into a histogram, score it, and let rare words have the larger say.
 
-    s_ij = cosine of x_i and y_j; 1 for the same word, 0 where one is unknown
+    s_ij = cosine of x_i and y_j; 1 for the same word, 0 where one is unknown or has no vector
     h_ik = how many s_ij lie in bin k: equal bins from -1 up to 1, the last for the same word; by default log10(1 + h)
     z_i  = tanh(W2 tanh(W1 h_i + b1) + b2)
     g_i  = exp(w idf_i) / sum_l exp(w idf_l),   idf = ln((N + 1) / df) over the N right texts of training
@@ -44,6 +44,7 @@ class DRMM(PairModel):
 
     paper = "Guo et al., CIKM 2016"
     family = "interaction"
+    draws = False  # a word without a vector is like itself alone
     recipe = {"freeze": True, "lr": 0.3, "epsilon": 1e-10}  # so few weights learn too slowly at the house's 0.03
 
     idf: Tensor

@@ -62,8 +62,8 @@ class Duet(PairModel):
         self.left_length, self.right_length, self.pool = left_length, right_length, pool
         self.interact = Indicator()
         self.rows = nn.Linear(right_length, hidden)
-        self.left, self.left_bias = Spelt(vocab, 3 * hidden), nn.Parameter(torch.zeros(hidden))
-        self.right, self.right_bias = Spelt(vocab, 3 * hidden), nn.Parameter(torch.zeros(hidden))
+        self.left, self.left_bias = Spelt(vocab, hidden, window=3), nn.Parameter(torch.zeros(hidden))
+        self.right, self.right_bias = Spelt(vocab, hidden, window=3), nn.Parameter(torch.zeros(hidden))
         self.left_out, self.right_out = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
         self.local_head = _head(left_length * hidden, hidden, dropout)
         self.distributed_head = _head((right_length - 1 - pool) * hidden, hidden, dropout)

@@ -23,7 +23,7 @@ from pairlight.text.tokenizer import Encoded
 class PACRR(PairModel):
     """Keep each question word's strongest matches, alone and among its neighbours; read them in the question's order.
 
-    s_ij  = cosine of x_i and y_j; 1 for the same word, 0 where one is unknown
+    s_ij  = cosine of x_i and y_j; 1 for the same word, 0 where one is unknown or has no vector
     c1    = s,   cn = the largest map of relu(Wn * s + bn), n x n windows centred on every cell, for n = 2 .. grams
     p_i   = [softmax(idf)_i ; k largest of row i of c1 ; .. ; k largest of row i of c_grams], largest first
     s     = output of an LSTM with one unit after the left text's last word, reading p_1 .. p_n
@@ -43,6 +43,7 @@ class PACRR(PairModel):
 
     paper = "Hui et al., EMNLP 2017"
     family = "interaction"
+    draws = False  # a word without a vector is like itself alone
     recipe = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     idf: Tensor

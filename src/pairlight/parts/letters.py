@@ -1,5 +1,7 @@
 """Words come in as the pieces they are spelt with: a word is the sum of its pieces' rows, summed once a batch."""
 
+from math import sqrt
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -13,12 +15,14 @@ class Spelt(nn.Module):
     """x_t = sum of E[p] over the pieces p of word t, a piece that comes twice counted twice.   Tokens, .. -> Seq, ..
 
     This is E times the word's count of every piece; a word with no known piece is the zero vector. Texts given
-    together share the work: each distinct word is summed once.
+    together share the work: each distinct word is summed once. With a `window`, a word has a vector for each of its
+    places in a window of so many words, one behind the other: see `windows_of_three`.
     """
 
-    def __init__(self, vocab: int, dim: int) -> None:
+    def __init__(self, vocab: int, dim: int, window: int = 1) -> None:
         super().__init__()
-        self.table = nn.EmbeddingBag(vocab, dim, mode="sum", padding_idx=PADDING)
+        self.window = window
+        self.table = nn.EmbeddingBag(vocab, window * dim, mode="sum", padding_idx=PADDING)
 
     def forward(self, *texts: Tokens) -> list[Seq]:
         letters = texts[0].letters
@@ -48,3 +52,9 @@ def glorot(module: nn.Module) -> None:
     for parameter in module.parameters():
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)
+    with torch.no_grad():
+        for part in module.modules():
+            if isinstance(part, Spelt):
+                # The matrix of a window has the pieces of all its words as rows, where the table has them side by side.
+                pieces, columns = part.table.weight.shape
+                part.table.weight *= sqrt((pieces + columns) / (part.window * pieces + columns / part.window))

@@ -9,7 +9,8 @@ BELOW_ONE = 1 - 1e-6
 class WordCosine(Interaction):
     """s_ij = 1 for the same word, 0 where either is unknown, else the cosine, below 1.   Seq, Seq -> Grid
 
-    So 1 always means the same word and nothing else does: unknown words share one vector and would all look alike.
+    So 1 always means the same word and nothing else does: unknown words share one vector and would all look alike. A
+    word whose vector is 0 has 0 with all others too.
     """
 
     def __init__(self, vocab: int) -> None:

@@ -82,7 +82,10 @@ def _place(model: PairModel, vectors: Vectors | None, freeze: bool) -> None:
     if vectors is not None:
         found = torch.from_numpy(vectors.found)
         with torch.no_grad():
-            table.weight[len(SPECIAL) :][found] = torch.from_numpy(vectors.rows)[found]
+            own = table.weight[len(SPECIAL) :]
+            own[found] = torch.from_numpy(vectors.rows)[found]
+            if freeze and not model.draws:
+                own[~found] = 0
     table.weight.requires_grad_(not freeze)
 
 
