@@ -233,6 +233,16 @@ def test_words_beyond_the_limit_are_counted_and_not_explained():
     assert "The left text has 3 words more than the 50 that the model reads." in it.notes
 
 
+@pytest.mark.parametrize("name", ["arc-i", "arc-ii", "duet"])
+def test_words_beyond_a_models_own_limit_are_told(name):
+    made = matcher(case(name))
+    model, _ = made.ready
+    assert model.reads is not None
+    most = model.settings[model.reads[1]]
+    it = made.explain("bama", "delo " * (most + 2))
+    assert f"The right text has 2 words more than the {most} that the model reads." in it.notes
+
+
 @pytest.mark.parametrize("left", ["", "  "])
 def test_a_text_without_words_is_refused(left):
     with pytest.raises(InputError, match=r"left text '.*' has no word"):

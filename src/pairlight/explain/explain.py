@@ -34,10 +34,11 @@ def explain_pair(
     model = apart(model)
     device = next((p.device for p in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
     seen = run(model, tokens(encoded, np.array([0]), device), tokens(encoded, np.array([1]), device))
+    most = [min(limit, model.settings[name]) for name in model.reads] if model.reads else [limit, limit]
     notes = [
-        f"The {which} text has {side.cut} words more than the {limit} that the model reads."
-        for which, side in zip(("left", "right"), sides, strict=True)
-        if side.cut
+        f"The {which} text has {len(side.words) + side.cut - read} words more than the {read} that the model reads."
+        for which, side, read in zip(("left", "right"), sides, most, strict=True)
+        if len(side.words) + side.cut > read
     ]
     met = interaction(seen)
     grids = () if met is None else channels_of(seen, met, sides[0].words, sides[1].words)
