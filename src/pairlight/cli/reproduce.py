@@ -117,10 +117,7 @@ def _table(
     if as_json:
         common.print_json(tables)
     else:
-        print(text)
-        print(
-            f"Written to {out}/{name}-{scale}.md, .html, .json and pictures in {time.perf_counter() - started:.0f} s."
-        )
+        _tell(text, out / f"{name}-{scale}", started)
     trainings.check()
 
 
