@@ -2,8 +2,6 @@
 
 import hashlib
 import json
-import re
-import reprlib
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -26,7 +24,8 @@ from pairlight.encodings import Encodings, Progress, encode_texts, known_dtype, 
 from pairlight.errors import InputError
 from pairlight.evaluation.calibration import Calibration, fit_calibration
 from pairlight.evaluation.evaluate import evaluate_scores, kind_of, usual_metric
-from pairlight.evaluation.labelled import ThresholdMetric, best_threshold
+from pairlight.evaluation.judge import can_judge, judged
+from pairlight.evaluation.labelled import ThresholdMetric
 from pairlight.evaluation.result import Kind, Result
 from pairlight.explain.explain import compared, explain_pair
 from pairlight.explain.explanation import Comparison, Explanation, Neighbour
@@ -36,18 +35,18 @@ from pairlight.models import MODELS, build, checked, model_named
 from pairlight.models.base import Apart, PairModel
 from pairlight.models.scoring import Texts, score_pairs
 from pairlight.progress import Show, showing
+from pairlight.text.checks import check_text, check_texts
 from pairlight.text.tokenizer import Encoded, Tokenizer
 from pairlight.training.examples import to_judge
 from pairlight.training.fit import WORDS, History, fit
 from pairlight.training.losses import label_loss
-from pairlight.training.options import PAIR_METRICS, Options
+from pairlight.training.options import Options
 from pairlight.training.start import origin, start
 
 FORMAT = 1
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
 
 _NONE = np.zeros(0, np.int64)  # of the texts
-_UNFIT = re.compile("[\0\ud800-\udfff]")
 
 
 class Matcher:
@@ -143,13 +142,13 @@ class Matcher:
             model.prepare(encoded, pairs)
         if any(parameter.requires_grad for parameter in model.parameters()) and self.options.epochs:
             held_ids = self._encoded(held.texts, held.left, held.right)
-            _can_judge(held, metric, set_aside=dev is None)
+            can_judge(held, metric, set_aside=dev is None)
             self.history = fit(
                 model,
                 encoded,
                 learnt,
                 self.options,
-                judge=lambda: _judged(held, score_pairs(model, held_ids, held.left, held.right), metric),
+                judge=lambda: judged(held, score_pairs(model, held_ids, held.left, held.right), metric),
                 watch=show.moment,
                 folder=folder,
                 resume=resume,
@@ -184,9 +183,9 @@ class Matcher:
 
         Documents are texts, or what `encode` made of them.
         """
-        _check_text("query", query)
+        check_text("query", query)
         if not isinstance(documents, Encodings):
-            _check_texts(documents)
+            check_texts(documents)
         if not len(documents):
             return []
         if isinstance(documents, Encodings):
@@ -206,14 +205,14 @@ class Matcher:
         to a file that `Encodings.load` maps into memory.
         """
         known_dtype(dtype)
-        _check_texts(texts)
+        check_texts(texts)
         model, encoded = self._apart(), self._encoded(texts, _NONE, np.arange(len(texts)))
         mark = self.fingerprint()
         return encode_texts(model, encoded, texts, dtype, name=self.name, fingerprint=mark, progress=progress)
 
     def score_encoded(self, query: str, encodings: Encodings) -> NDArray[np.float32]:
         """The score of the query with every encoded text."""
-        _check_text("query", query)
+        check_text("query", query)
         model = self._apart()
         if encodings.fingerprint != self.fingerprint():
             raise InputError(
@@ -245,8 +244,8 @@ class Matcher:
             if not len(right):
                 raise InputError("There is no right text to explain: give one or more.")
             return compared([self.explain(left, each, words=words) for each in right])
-        _check_text("left text", left)
-        _check_text("right text", right)
+        check_text("left text", left)
+        check_text("right text", right)
         model, tokenizer = self.ready
         found = explain_pair(self.name, model, tokenizer, left, right, limit=self.options.max_length, words=words)
         if self.calibration is None:
@@ -255,8 +254,8 @@ class Matcher:
 
     def nearest(self, left: str, right: str, train: Any, n: int = 5) -> tuple[Neighbour, ...]:
         """The `n` training pairs most like this pair, by what the model makes of them before the score."""
-        _check_text("left text", left)
-        _check_text("right text", right)
+        check_text("left text", left)
+        check_text("right text", right)
         model, _ = self.ready
         pairs = _pairs(train)
         encoded = self._encoded([left, right, *pairs.texts], np.r_[0, 2 + pairs.left], np.r_[1, 2 + pairs.right])
@@ -377,48 +376,6 @@ class Matcher:
 
 def _pairs(source: Any, need_label: bool = True) -> Pairs:
     return read_pairs(source, need_label=need_label)[0]
-
-
-def _check_texts(texts: Sequence[str]) -> None:
-    if isinstance(texts, str):  # a sequence of texts too, each of one letter
-        raise InputError(f"{reprlib.repr(texts)} is a single text: give a list of them.")
-    for number, text in enumerate(texts, 1):
-        _check_text(f"right text {number}", text)
-
-
-def _check_text(role: str, text: object) -> None:
-    """What a table of pairs asks of its texts, asked of one that comes alone."""
-    fault = None
-    if not isinstance(text, str):
-        fault = "is no text: give a str."
-    elif not text or text.isspace():
-        fault = "has no word: give a text of one or more."
-    elif _UNFIT.search(text):
-        fault = "holds a NUL or half a character (a lone surrogate): remove it."
-    if fault is not None:
-        raise InputError(f"The {role} {reprlib.repr(text)} {fault}")
-
-
-def _judged(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
-    """The dev metric, NaN where a score is; where it takes a threshold, the one that suits dev best."""
-    if not np.isfinite(scores).all():
-        return float("nan")
-    named: dict[str, ThresholdMetric] = {"accuracy": "accuracy", "F1": "F1"}
-    threshold = best_threshold(scores, dev.labels, named[metric]) if metric in named else None
-    kind: Kind = "pairs" if metric in PAIR_METRICS else "ranking"
-    found = evaluate_scores(dev, scores, kind=kind, threshold=threshold).metrics
-    if metric not in found:
-        raise InputError(f"These labels have no {metric}: choose one of {', '.join(found)}.")
-    return found[metric]
-
-
-def _can_judge(dev: Pairs, metric: str, set_aside: bool) -> None:
-    """Say so before training where dev can't choose an epoch."""
-    try:
-        _judged(dev, np.zeros(len(dev), np.float32), metric)
-    except InputError as error:
-        more = " Wrong texts can be mined: --negatives random." if set_aside and (dev.labels > 0).all() else ""
-        raise InputError(f"The dev set can't choose the best epoch by {metric}. {error}{more}") from None
 
 
 def _device(name: str) -> torch.device:
