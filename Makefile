@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LOOKED := $(VENV)/.looked
 PEERS := $(VENV)/.peers
-KERNELS := src/pairlight/kernels
+KERNELS := src/pairlight/kernels/native
 
 .PHONY: demo test test-slow check bench clean
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-KERNELS = Path("src", "pairlight", "kernels")
+KERNELS = Path("src", "pairlight", "kernels", "native")
 
 
 class BuildKernels(build_ext):
@@ -27,6 +27,6 @@ class BuildKernels(build_ext):
 
 sources = [str(KERNELS / "csrc" / name) for name in ("common.cpp", "width.cpp")]
 setup(
-    ext_modules=[Extension("pairlight.kernels._native", sources, optional=True)],
+    ext_modules=[Extension("pairlight.kernels.native._native", sources, optional=True)],
     cmdclass={"build_ext": BuildKernels},
 )

@@ -14,9 +14,9 @@ from benchmarks.every_model import every_model
 from benchmarks.loops import loops
 from benchmarks.report import goals, report
 from benchmarks.stored import stored
-from pairlight.errors import InputError
-from pairlight.files import write_text
-from pairlight.models import MODELS, model_named
+from pairlight.core.errors import InputError
+from pairlight.core.files import write_text
+from pairlight.models import MODELS, model_class
 
 PARTS = ("models", "double-loop", "packed", "cross-encoders", "loops", "stored", "growth", "start")
 
@@ -36,7 +36,7 @@ def main() -> None:
 
 def run(quick: bool, models: list[str], parts: list[str], out: Path | None) -> None:
     for name in models:
-        model_named(name)
+        model_class(name)
     if unknown := set(parts) - set(PARTS):
         raise InputError(f"--parts {', '.join(unknown)} is none of {', '.join(PARTS)}.")
     whole = not quick and models == list(MODELS) and parts == list(PARTS)

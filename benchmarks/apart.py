@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 
-class Apart:
+class DualEncoder:
     """What `make` makes, over there: `side.speed()` asks its method `speed` and waits for the answer."""
 
     def __init__(self, make: Callable[[], Any]) -> None:

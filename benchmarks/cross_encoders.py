@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from pairlight.data.batches import by_length
+from pairlight.data.batching import by_length
 from pairlight.data.pairs import Pairs
-from pairlight.text.tokenizer import Encoded
+from pairlight.text.tokenizer import TokenizedTexts
 
 SHAPES = {
     "TinyBERT (L2-H128)": {"layers": 2, "hidden": 128, "heads": 2},
@@ -49,7 +49,7 @@ def cross_encoder(shape: str) -> Any:
     return BertForSequenceClassification(config).eval()
 
 
-def batches(encoded: Encoded, pairs: Pairs) -> list[Batch]:
+def batches(encoded: TokenizedTexts, pairs: Pairs) -> list[Batch]:
     """[CLS] left [SEP] right [SEP], pairs of like length together.
 
     A word is one piece: a cross-encoder's own tokenizer would make more of it, so this flatters the cross-encoder.

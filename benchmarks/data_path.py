@@ -7,9 +7,9 @@ from benchmarks.clock import seconds
 from benchmarks.subject import LONGEST, Idle
 from benchmarks.workloads import made
 from pairlight.data.pairs import Pairs
-from pairlight.text.tokenizer import Encoded, Tokenizer
-from pairlight.training.fit import fit
-from pairlight.training.options import Options
+from pairlight.text.tokenizer import TokenizedTexts, Tokenizer
+from pairlight.training.loop import fit
+from pairlight.training.config import TrainingConfig
 
 _WORDS = 15  # of a text
 
@@ -23,9 +23,9 @@ def data_path(pairs: int, say: Callable[[str], None]) -> dict[str, Any]:
     read = seconds(lambda: Pairs.of(*columns))
     tokenizer: list[Tokenizer] = []
     counted = seconds(lambda: tokenizer.append(Tokenizer.fit(texts)))
-    encoded: list[Encoded] = []
+    encoded: list[TokenizedTexts] = []
     tokenised = seconds(lambda: encoded.append(tokenizer[0].encode(texts, LONGEST)))
-    options = Options.of({}, {"loss": "hinge", "wrong": 1, "epochs": 1})
+    options = TrainingConfig.of({}, {"loss": "hinge", "negatives_per_positive": 1, "epochs": 1})
     fit(Idle(), encoded[0], made(_WORDS, _WORDS, 1), options)  # the first optimiser of a process takes a second
     built = seconds(lambda: fit(Idle(), encoded[0], table, options))
     numbers = [table.left, table.right, table.group, table.label, encoded[0].ids, encoded[0].start]

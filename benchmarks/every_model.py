@@ -7,7 +7,7 @@ from benchmarks.clock import interleaved
 from benchmarks.subject import Subject
 from benchmarks.workloads import made, ragged
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 BATCH = 64  # better texts in a step, each with a worse one: 128 pairs
 _STEPS = 8  # in an epoch, for models that are quick: with fewer, what an epoch takes to begin would count

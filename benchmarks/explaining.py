@@ -9,9 +9,9 @@ import torch
 
 from benchmarks.clock import interleaved, seconds
 from benchmarks.workloads import made
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.matcher import Matcher
-from pairlight.models import MODELS, model_named
+from pairlight.models import MODELS, model_class
 
 LENGTH, LIMIT = 50, 0.05  # words of a text, and seconds that the own mechanism may take beyond scoring
 _ROUNDS = 7
@@ -23,7 +23,7 @@ def main() -> None:
     given = parser.parse_args()
     try:
         for name in given.models.split(","):
-            model_named(name)
+            model_class(name)
     except InputError as error:
         sys.exit(f"explaining: {error}")
     torch.set_num_threads(1)

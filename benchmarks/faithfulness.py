@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from pairlight.compare import Cell, Parts, compare, planned, trained
+from pairlight.experiments.compare import Cell, Parts, compare, planned, trained
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
-from pairlight.explain.faithful import SHARES, deletion_curves
-from pairlight.files import write_text
+from pairlight.core.errors import InputError
+from pairlight.explain.faithfulness import SHARES, deletion_curves
+from pairlight.core.files import write_text
 from pairlight.matcher import Matcher
-from pairlight.models import MODELS, model_named
-from pairlight.tasks.catalogue import load
+from pairlight.models import MODELS, model_class
+from pairlight.datasets.catalogue import load
 
 DATA = "wikiqa"
 KINDS = {"leave-one-out": "leave-one-out", "integrated-gradients": "integrated gradients", "mechanism": "own mechanism"}
@@ -41,7 +41,7 @@ def main() -> None:
 def run(models: list[str], pairs: int, folder: Path | None, out: Path) -> None:
     """Train each model with seed 1, explain the pairs and write the table; what `out` holds is not done again."""
     for name in models:
-        model_named(name)
+        model_class(name)
     found: list[dict[str, Any]] = []
 
     def done(cell: Cell, result: dict[str, Any], _: float) -> None:

@@ -8,7 +8,7 @@ from benchmarks.clock import interleaved
 from benchmarks.data_path import data_path
 from benchmarks.subject import Subject
 from benchmarks.workloads import made
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 MODELS = ("mv-lstm", "match-srnn", "arc-i", "knrm")
 _LISTS = 16  # a step of 32 pairs

@@ -10,11 +10,11 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from pairlight.models.base import PairModel
 from pairlight.models.match_srnn import MatchSRNN
 from pairlight.models.mv_lstm import MVLSTM
-from pairlight.parts import Grid, Seq, Tokens, facing, grid_of
-from pairlight.parts.embed import Embed
-from pairlight.parts.encode import BiLSTM
-from pairlight.parts.interact import TensorLayer
-from pairlight.parts.spatial import SpatialGRU
+from pairlight.layers.types import Grid, Seq, Tokens, tile_left, grid_of
+from pairlight.layers.embedding import Embed
+from pairlight.layers.lstm import BiLSTM
+from pairlight.layers.interactions import TensorLayer
+from pairlight.layers.spatial_gru import SpatialGRU
 from pairlight.text.tokenizer import PADDING
 
 
@@ -102,7 +102,7 @@ class EinsumTensorLayer(TensorLayer):
     """The neural tensor layer as its equation reads."""
 
     def forward(self, u: Seq, v: Seq) -> Grid:
-        u, v = facing(u, v)
+        u, v = tile_left(u, v)
         D = u.x.shape[-1]
         s = torch.einsum("bld,cde,bre->bclr", u.x, self.weight, v.x)
         s = s + (u.x @ self.linear[:, :D].mT).mT[..., None] + (v.x @ self.linear[:, D:].mT).mT[:, :, None]

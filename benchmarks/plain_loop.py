@@ -6,9 +6,9 @@ import numpy as np
 import torch
 
 from benchmarks.subject import Subject
-from pairlight.data.batches import by_length
+from pairlight.data.batching import by_length
 from pairlight.models.base import PairModel
-from pairlight.models.scoring import BATCH, tokens
+from pairlight.inference.scoring import BATCH, tokens
 from pairlight.training.examples import Lists
 from pairlight.training.losses import hinge
 
@@ -21,7 +21,7 @@ class PlainLoop(Subject):
     def train(self, model: PairModel, epochs: int, watch: Callable[[int], None] = lambda epoch: None) -> None:
         model.train()
         optimizer = torch.optim.Adagrad(model.parameters(), self.options.lr, eps=self.options.epsilon)
-        lists, rng = Lists(self.pairs, self.options.wrong), np.random.default_rng(1)
+        lists, rng = Lists(self.pairs, self.options.negatives_per_positive), np.random.default_rng(1)
         for number in range(1, epochs + 1):
             epoch = lists.epoch(rng)
             for start in range(0, len(epoch.left), self.options.batch):

@@ -9,7 +9,7 @@ from benchmarks.clock import interleaved, seconds
 from benchmarks.subject import Subject
 from benchmarks.workloads import made
 from pairlight.data.pairs import Pairs
-from pairlight.encodings import DTYPES, Encodings, agreement
+from pairlight.inference.encodings import DTYPES, Encodings, agreement
 from pairlight.matcher import Matcher
 
 SUBJECTS: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -11,14 +11,14 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from benchmarks.clock import peak_megabytes, seconds
 from pairlight.data.pairs import Pairs
-from pairlight.models import model_named
+from pairlight.models import model_class
 from pairlight.models.base import PairModel
-from pairlight.models.scoring import score_pairs
-from pairlight.parts import Tokens
-from pairlight.progress import Show
-from pairlight.training.fit import fit
-from pairlight.training.options import Options
-from pairlight.training.start import start
+from pairlight.inference.scoring import score_pairs
+from pairlight.layers.types import Tokens
+from pairlight.core.progress import ProgressReporter
+from pairlight.training.loop import fit
+from pairlight.training.config import TrainingConfig
+from pairlight.training.initialize import start
 
 LONGEST = 1000  # words: nothing is cut
 _AFFORDABLE = {"urae": {"steps": 3}}  # its training without labels is not what is measured
@@ -28,15 +28,15 @@ class Subject:
     """A model with its words on some pairs. A step sees `batch` better texts, each with one worse one."""
 
     def __init__(self, name: str, pairs: Pairs, batch: int = 64, **settings: Any) -> None:
-        given = {"vectors": "none", "max_length": LONGEST, "batch": batch, "wrong": 1}
-        options = Options.of(model_named(name).recipe, given)
-        self.options = Options.of(options.as_dict(), {"loss": "hinge"} if options.loss == "auto" else {})
+        given = {"vectors": "none", "max_length": LONGEST, "batch": batch, "negatives_per_positive": 1}
+        options = TrainingConfig.of(model_class(name).training_defaults, given)
+        self.options = TrainingConfig.of(options.as_dict(), {"loss": "hinge"} if options.loss == "auto" else {})
         self.name, self.pairs = name, pairs
         torch.manual_seed(1)
-        tokenizer, model = start(name, _AFFORDABLE.get(name, {}) | settings, pairs, self.options, Show(None))
+        tokenizer, model = start(name, _AFFORDABLE.get(name, {}) | settings, pairs, self.options, ProgressReporter(None))
         self.tokenizer, self.model = tokenizer, model
         self.encoded = tokenizer.encode(pairs.texts, LONGEST)
-        self.model.prepare(self.encoded, pairs)
+        self.model.fit_statistics(self.encoded, pairs)
 
     @property
     def trains(self) -> bool:
@@ -71,7 +71,7 @@ class Subject:
 
     def train(self, model: PairModel, epochs: int, watch: Callable[[int], None] = lambda epoch: None) -> None:
         """So many epochs; `watch` is told the epoch after every step."""
-        options = Options.of(self.options.as_dict(), {"epochs": epochs})
+        options = TrainingConfig.of(self.options.as_dict(), {"epochs": epochs})
         fit(model, self.encoded, self.pairs, options, watch=lambda moment: watch(moment.epoch))
 
     def scored(self) -> float:

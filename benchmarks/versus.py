@@ -7,7 +7,7 @@ from typing import Any
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks import cross_encoders
-from benchmarks.apart import Apart
+from benchmarks.apart import DualEncoder
 from benchmarks.clock import interleaved, seconds
 from benchmarks.every_model import WORKLOADS
 from benchmarks.loops import sgemm_flops
@@ -16,7 +16,7 @@ from benchmarks.plain_loop import PlainLoop
 from benchmarks.subject import Subject
 from benchmarks.workloads import ragged, varied
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 _BATCH = 64  # better texts in a step, each with a worse one
 _WORDS = 100_000
@@ -124,7 +124,7 @@ def _speed(run: Callable[[], object], pairs: int) -> Callable[[], float]:
 
 def _compared(workload: str, sides: Mapping[str, Callable[[], Subject]], rounds: int) -> Rows:
     """Each side in a process of its own: a plain loop must not gain from memory that pairlight keeps."""
-    apart = {name: Apart(make) for name, make in sides.items()}
+    apart = {name: DualEncoder(make) for name, make in sides.items()}
     trained = interleaved({name: side.trained for name, side in apart.items()}, rounds)
     scored = interleaved({name: side.scored for name, side in apart.items()}, rounds)
     rows = [

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.data.pairs import Pairs
-from pairlight.tasks.catalogue import sample
+from pairlight.datasets.catalogue import sample
 
 _SYLLABLES = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "el", "ir", "os", "ut")]
 

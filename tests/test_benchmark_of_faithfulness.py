@@ -5,7 +5,7 @@ import pytest
 from benchmarks import faithfulness
 from benchmarks.faithfulness import drawn, faithful, table
 from pairlight import Matcher
-from pairlight.compare import Cell
+from pairlight.experiments.compare import Cell
 from pairlight.data.pairs import Pairs
 from toy_pairs import overlap
 

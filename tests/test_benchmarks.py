@@ -10,7 +10,7 @@ import torch
 
 from benchmarks import cross_encoders
 from benchmarks.__main__ import run
-from benchmarks.apart import Apart
+from benchmarks.apart import DualEncoder
 from benchmarks.clock import interleaved, peak_megabytes
 from benchmarks.peers import naive_match_srnn, packed_mv_lstm
 from benchmarks.plain_loop import PlainLoop
@@ -18,7 +18,7 @@ from benchmarks.report import goals
 from benchmarks.subject import Subject
 from benchmarks.workloads import made
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 PAIRS = made(5, 7, 4)
 
@@ -74,7 +74,7 @@ def test_the_plain_loop_learns_and_scores_as_pairlights_does():
 
 
 def test_a_side_answers_from_a_process_of_its_own():
-    side = Apart(partial(Subject, "dssm", PAIRS, 4))
+    side = DualEncoder(partial(Subject, "dssm", PAIRS, 4))
     np.testing.assert_allclose(side.score(), Subject("dssm", PAIRS, 4).score(), rtol=1e-5)
     side.close()
 

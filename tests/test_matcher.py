@@ -70,7 +70,7 @@ def test_a_toy_task_is_learnt(name, pairs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         matcher = Matcher(name, **SMALL[name]).fit(
-            pairs, pairs, epochs=60, patience=0, optimizer="adam", lr=0.02, loss="softmax", smoothing=5.0,
+            pairs, pairs, epochs=60, patience=0, optimizer="adam", lr=0.02, loss="listwise", softmax_scale=5.0,
             vectors="none", freeze=False, scale=0.3, progress=False,
         )  # fmt: skip
     assert matcher.history.epochs[-1]["loss"] < 0.8 * matcher.history.epochs[0]["loss"]
@@ -116,7 +116,7 @@ def test_labelled_pairs_are_measured_at_the_threshold_chosen_on_dev(pairs):
     table = Pairs.of([f"{pairs.texts[i]} {n}" for n, i in enumerate(pairs.left)],
                      [pairs.texts[j] for j in pairs.right], pairs.label)  # fmt: skip
     matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(table, table, **QUICK)
-    assert matcher.options.loss == "cross-entropy"
+    assert matcher.options.loss == "bce"
     assert matcher.options.metric == "accuracy"
     result = matcher.evaluate(table)
     assert list(result.metrics) == ["accuracy", "F1", "ROC-AUC", "AP"]
@@ -136,7 +136,7 @@ def test_training_can_start_from_a_saved_model_whose_words_are_kept(trained, tmp
     old, now = trained.tokenizer, matcher.tokenizer
     assert now.pieces[: old.vocab] == old.pieces
     assert set(now.pieces[old.vocab :]) == {"zebra", "quagga"}
-    table = "words.embed.table.weight"
+    table = "embed.embedding.weight"
     assert torch.equal(matcher.model.state_dict()[table][: old.vocab], trained.model.state_dict()[table])
     assert matcher.model.settings == trained.model.settings
     np.testing.assert_allclose(matcher.predict(HELD), trained.predict(HELD), atol=1e-6)
@@ -200,18 +200,18 @@ def test_a_text_that_is_read_whole_on_its_side_is_not_told(pairs):
 def test_mined_negatives_make_lists_out_of_right_pairs_alone(pairs):
     right = pairs.take(np.flatnonzero(pairs.label > 0))
     for how in ("random", "bm25"):
-        matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, HELD, negatives=how, wrong=2, **QUICK)
+        matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, HELD, negatives=how, negatives_per_positive=2, **QUICK)
         assert matcher.facts["train"]["pairs"] == 3 * len(right)
 
 
 def test_right_pairs_alone_train_without_a_dev_set_once_negatives_are_mined(pairs):
     right = pairs.take(np.flatnonzero(pairs.label > 0))
-    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, negatives="random", wrong=2, **QUICK)
+    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, negatives="random", negatives_per_positive=2, **QUICK)
     assert matcher.options.metric == "MAP"
     assert matcher.dev.lists == 4
     assert (matcher.dev.label > 0).sum() == 4 < len(matcher.dev) <= 12
     with pytest.raises(InputError, match=r"The dev set can't choose the best epoch by accuracy\. Each of the 4 pairs"):
-        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, loss="cross-entropy", **QUICK)
+        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(right, loss="bce", **QUICK)
 
 
 def graded(lowest: float, highest: float) -> Pairs:
@@ -225,7 +225,7 @@ def test_labels_above_1_are_divided_by_the_highest_where_the_loss_is_chosen(caps
         for labelled in (graded(0, 5), graded(0, 1))
     )
     assert capsys.readouterr().err.count("Labels go up to 5: they are divided by it.") == 1
-    assert matcher.options.loss == "cross-entropy"
+    assert matcher.options.loss == "bce"
     assert [e["loss"] for e in matcher.history.epochs] == [e["loss"] for e in same.history.epochs]
     assert matcher.history.best == same.history.best
     np.testing.assert_array_equal(matcher.predict(HELD), same.predict(HELD))
@@ -244,7 +244,7 @@ def test_labels_below_0_are_learnt_by_squares_and_cross_entropy_refuses_what_is_
     matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded(-1, 4), graded(-1, 4), **QUICK)
     assert matcher.options.loss == "squared"
     with pytest.raises(InputError, match="A label is 2, and cross-entropy wants labels from 0 to 1: train with --loss"):
-        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded(0, 5), graded(0, 5), **QUICK, loss="cross-entropy")
+        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded(0, 5), graded(0, 5), **QUICK, loss="bce")
 
 
 def test_a_second_fit_keeps_nothing_of_the_first(pairs):

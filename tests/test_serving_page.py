@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from pairlight.models import MODELS
-from pairlight.models.base import Apart
+from pairlight.models.base import DualEncoder
 
 PAGE = (Path(__file__).parent.parent / "docs" / "serving.md").read_text(encoding="utf-8")
 
@@ -20,4 +20,4 @@ def test_the_python_example_runs(tmp_path, monkeypatch):
 
 def test_the_page_names_every_model_that_can():
     named = set(re.findall(r"`([a-z-]+)`", PAGE.split("```")[0]))
-    assert named == {name for name, kind in MODELS.items() if issubclass(kind, Apart)}
+    assert named == {name for name, kind in MODELS.items() if issubclass(kind, DualEncoder)}

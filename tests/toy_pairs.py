@@ -7,7 +7,7 @@ from pairlight.data.pairs import Pairs
 WORDS = [a + b for a in "bdfgklmnprst" for b in ("ama", "elo", "iri", "odu", "usi")]
 
 
-def overlap(lists: int, seed: int, wrong: int = 3) -> Pairs:
+def overlap(lists: int, seed: int, negatives_per_positive: int = 3) -> Pairs:
     """`lists` ranking lists of one right text, a shuffled part of the left one, and `wrong` texts of other words."""
     rng = np.random.default_rng(seed)
     left, right, label = [], [], []

@@ -14,9 +14,9 @@ from typing import Any
 
 from PIL import Image
 
-from pairlight.files import write_text
-from pairlight.reproduce.page import markdown
-from pairlight.reproduce.report import caption_of, table_of
+from pairlight.core.files import write_text
+from pairlight.experiments.page import markdown
+from pairlight.experiments.report import caption_of, table_of
 
 HERE = Path(__file__).parent
 PAGES = (HERE.parent / "experiments.md", HERE / "small.md")

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pairlight.data.pairs import Pairs
-    from pairlight.errors import InputError
+    from pairlight.core.errors import InputError
     from pairlight.matcher import Matcher
 
 __version__ = "0.1.0"
 __all__ = ["InputError", "Matcher", "Pairs", "__version__"]
 
-_HOMES = {"Matcher": "pairlight.matcher", "Pairs": "pairlight.data.pairs", "InputError": "pairlight.errors"}
+_HOMES = {"Matcher": "pairlight.matcher", "Pairs": "pairlight.data.pairs", "InputError": "pairlight.core.errors"}
 
 
 def __getattr__(name: str) -> Any:

@@ -15,33 +15,33 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
-from pairlight.card import model_card
+from pairlight.inference.card import model_card
 from pairlight.data.negatives import mine
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
 from pairlight.data.splits import split
-from pairlight.encodings import Encodings, Progress, encode_texts, known_dtype, score_encodings
-from pairlight.errors import InputError
+from pairlight.inference.encodings import Encodings, Progress, encode_texts, check_dtype, score_encodings
+from pairlight.core.errors import InputError
 from pairlight.evaluation.calibration import Calibration, fit_calibration
-from pairlight.evaluation.evaluate import evaluate_scores, kind_of, usual_metric
-from pairlight.evaluation.judge import can_judge, judged
+from pairlight.evaluation.evaluate import evaluate_scores, task_type, default_metric
+from pairlight.evaluation.judge import check_dev_metric, dev_metric
 from pairlight.evaluation.labelled import ThresholdMetric
 from pairlight.evaluation.result import Kind, Result
 from pairlight.explain.explain import compared, explain_pair
-from pairlight.explain.explanation import Comparison, Explanation, Neighbour
+from pairlight.explain.data import Comparison, Explanation, Neighbour
 from pairlight.explain.nearest import nearest_pairs
-from pairlight.files import replacing, write_text
-from pairlight.models import MODELS, build, checked, model_named
-from pairlight.models.base import Apart, PairModel
-from pairlight.models.scoring import Texts, score_pairs
-from pairlight.progress import Show, showing
+from pairlight.core.files import atomic_write, write_text
+from pairlight.models import MODELS, build, checked, model_class
+from pairlight.models.base import DualEncoder, PairModel
+from pairlight.inference.scoring import Texts, score_pairs
+from pairlight.core.progress import ProgressReporter, progress_reporter
 from pairlight.text.checks import check_text, check_texts
-from pairlight.text.tokenizer import Encoded, Tokenizer
-from pairlight.training.examples import to_judge
-from pairlight.training.fit import WORDS, History, fit
+from pairlight.text.tokenizer import TokenizedTexts, Tokenizer
+from pairlight.training.examples import with_mined_negatives
+from pairlight.training.loop import WORDS, History, fit
 from pairlight.training.losses import label_loss
-from pairlight.training.options import Options
-from pairlight.training.start import origin, start
+from pairlight.training.config import TrainingConfig
+from pairlight.training.initialize import origin, start
 
 FORMAT = 1
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
@@ -57,7 +57,7 @@ class Matcher:
         self.settings = checked(model, settings)
         self.model: PairModel | None = None
         self.tokenizer: Tokenizer | None = None
-        self.options = Options.of(model_named(model).recipe, {})
+        self.options = TrainingConfig.of(model_class(model).training_defaults, {})
         self.calibration: Calibration | None = None
         self.history = History()
         self.dev: Pairs | None = None  # what the best epoch was chosen on; not saved
@@ -80,12 +80,12 @@ class Matcher:
     ) -> Self:
         """Train on pairs, keep the epoch that does best on `dev`, else on a tenth of the lists set aside (`self.dev`).
 
-        `init` is the folder of a trained model to start from; `options` are those of `pairlight.training.options`.
+        `init` is the folder of a trained model to start from; `options` are those of `pairlight.training.config`.
         With `folder`, a checkpoint after every epoch goes there and `resume` continues from it. Ctrl-C, or a loss
         that is no number any more, ends training and leaves the best epoch so far.
         """
         before = self.model
-        with showing(progress) as show:
+        with progress_reporter(progress) as show:
             try:
                 kept = None if folder is None else Path(folder)
                 self._fit(train, dev, init, device, kept, resume, show, options)
@@ -103,31 +103,31 @@ class Matcher:
         device: str,
         folder: Path | None,
         resume: bool,
-        show: Show,
+        show: ProgressReporter,
         options: dict[str, Any],
     ) -> None:
-        papers = model_named(self.name).recipe
-        wanted = Options.of(papers, options)
+        papers = model_class(self.name).training_defaults
+        wanted = TrainingConfig.of(papers, options)
         pairs = _pairs(train)
         if dev is None:
             pairs, held = split(pairs, (0.9, 0.1), seed=wanted.seed)
             show.say(f"No dev set given: {held.lists:,} of {held.lists + pairs.lists:,} lists set aside as one.")
         else:
             held = _pairs(dev)
-        held = to_judge(held, wanted)
+        held = with_mined_negatives(held, wanted)
         if wanted.negatives != "list":
-            pairs = mine(pairs, wanted.negatives, wanted.wrong, wanted.top, wanted.seed)
+            pairs = mine(pairs, wanted.negatives, wanted.negatives_per_positive, wanted.top, wanted.seed)
             show.say(f"Mined negatives ({wanted.negatives}): {len(pairs):,} pairs.")
         learnt = pairs
-        loss = options.get("loss", "auto" if kind_of(pairs) == "pairs" else wanted.loss)
+        loss = options.get("loss", "auto" if task_type(pairs) == "pairs" else wanted.loss)
         if loss == "auto":
-            loss = "hinge" if kind_of(pairs) == "ranking" else label_loss(pairs.labels)
+            loss = "hinge" if task_type(pairs) == "ranking" else label_loss(pairs.labels)
             highest = float(pairs.labels.max())
-            if loss == "cross-entropy" and highest > 1:
+            if loss == "bce" and highest > 1:
                 show.say(f"Labels go up to {highest:g}: they are divided by it.")
                 learnt = replace(pairs, label=pairs.labels / np.float32(highest))
-        metric = usual_metric(held) if wanted.metric == "auto" else wanted.metric
-        chosen = Options.of(papers, options | {"loss": loss, "metric": metric})
+        metric = default_metric(held) if wanted.metric == "auto" else wanted.metric
+        chosen = TrainingConfig.of(papers, options | {"loss": loss, "metric": metric})
         there = _device(device)
         older = None if init is None else self._older(init)
 
@@ -138,17 +138,17 @@ class Matcher:
         encoded = self._encoded(pairs.texts, pairs.left, pairs.right)
         model.to(there)
         self.facts = {"train": _facts(pairs), "dev": _facts(held)}
-        if older is None or not model.prepares_once:
-            model.prepare(encoded, pairs)
+        if older is None or not model.fits_statistics_once:
+            model.fit_statistics(encoded, pairs)
         if any(parameter.requires_grad for parameter in model.parameters()) and self.options.epochs:
             held_ids = self._encoded(held.texts, held.left, held.right)
-            can_judge(held, metric, set_aside=dev is None)
+            check_dev_metric(held, metric, set_aside=dev is None)
             self.history = fit(
                 model,
                 encoded,
                 learnt,
                 self.options,
-                judge=lambda: judged(held, score_pairs(model, held_ids, held.left, held.right), metric),
+                judge=lambda: dev_metric(held, score_pairs(model, held_ids, held.left, held.right), metric),
                 watch=show.moment,
                 folder=folder,
                 resume=resume,
@@ -204,7 +204,7 @@ class Matcher:
         Only models that read their two texts apart can. They are kept as fp32, fp16 or int8; `save(path)` writes them
         to a file that `Encodings.load` maps into memory.
         """
-        known_dtype(dtype)
+        check_dtype(dtype)
         check_texts(texts)
         model, encoded = self._apart(), self._encoded(texts, _NONE, np.arange(len(texts)))
         mark = self.fingerprint()
@@ -286,7 +286,7 @@ class Matcher:
             "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
         }
         for name, content in files.items():
-            with replacing(folder / name) as file:
+            with atomic_write(folder / name) as file:
                 file.write(content)
         write_text(folder / CARD, model_card(self.name, model, config, results, command))
         write_text(folder / CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
@@ -301,14 +301,14 @@ class Matcher:
             if hashlib.sha256(content).hexdigest() != config["sha256"].get(name):
                 raise InputError(f"{folder / name} is damaged or not of this model: copy the folder again.")
         matcher = cls(config["model"], **config["settings"])
-        matcher.tokenizer = Tokenizer.load(folder / TOKENIZER, model_named(config["model"]).view)
+        matcher.tokenizer = Tokenizer.load(folder / TOKENIZER, model_class(config["model"]).view)
         model = build(config["model"], matcher.tokenizer.vocab, **config["settings"])
         try:
             model.load_state_dict(load_tensors(contents[WEIGHTS]))
         except (SafetensorError, RuntimeError) as error:
             raise InputError(f"{folder / WEIGHTS} does not fit the model ({error}): copy the folder again.") from None
         matcher.model = model.eval()
-        matcher.options = Options.of({}, config["options"])
+        matcher.options = TrainingConfig.of({}, config["options"])
         matcher.history = History(**config["history"])
         matcher.facts = config["facts"]
         matcher.calibration = config["calibration"] and Calibration.from_dict(config["calibration"])
@@ -337,10 +337,10 @@ class Matcher:
             self._fingerprint = state, digest.hexdigest()
         return self._fingerprint[1]
 
-    def _apart(self) -> Apart[Any]:
+    def _apart(self) -> DualEncoder[Any]:
         model, _ = self.ready
-        if not isinstance(model, Apart):
-            able = ", ".join(name for name, kind in MODELS.items() if issubclass(kind, Apart))
+        if not isinstance(model, DualEncoder):
+            able = ", ".join(name for name, kind in MODELS.items() if issubclass(kind, DualEncoder))
             raise InputError(f"{self.name} reads its two texts together and can't encode one alone; these can: {able}.")
         return model
 
@@ -351,7 +351,7 @@ class Matcher:
         model, tokenizer = older.ready
         return tokenizer, model
 
-    def _encoded(self, texts: Sequence[str], left: Texts, right: Texts) -> Encoded:
+    def _encoded(self, texts: Sequence[str], left: Texts, right: Texts) -> TokenizedTexts:
         """These texts as numbers; `left` and `right` say which of them are read as left and as right ones."""
         model, tokenizer = self.ready
         most = self.options.max_length

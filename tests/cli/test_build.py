@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pairlight.data.readers import read_pairs
-from pairlight.tasks.folder import checksum
+from pairlight.datasets.folder import checksum
 
 MATTERS = ["the quiet cat in her basket", "bright stars over the dark sea"]
 
@@ -61,7 +61,7 @@ def test_the_card_counts_and_checks_what_was_written(run, pairs, columns, tmp_pa
     assert json.loads(said) == card
     assert card["task"] == "qa"
     assert "BM25" in card["protocol"]
-    assert card["choices"] == {"seed": 7, "wrong": 4, "top": 1000, "limit": None}
+    assert card["choices"] == {"seed": 7, "negatives_per_positive": 4, "top": 1000, "limit": None}
     assert card["sources"] == [{"name": "asked.tsv", "sha256": hashlib.sha256(pairs.read_bytes()).hexdigest()}]
     for part, facts in card["parts"].items():
         content = (out / f"{part}.tsv").read_bytes()

@@ -16,7 +16,7 @@ import pytest
 from pairlight import compare
 from pairlight.cli import main
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from toy_pairs import overlap
 
 SMALL = ["--set", "hidden=4", "--set", "k=3", "--set", "dim=6", "--vectors", "none", "--epochs", "1"]
@@ -251,7 +251,7 @@ def test_ctrl_c_in_the_first_epoch_says_how_to_begin_anew(run, data, tmp_path, m
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pairlight.training.fit._epoch", interrupted)
+    monkeypatch.setattr("pairlight.training.loop._epoch", interrupted)
     code, said, _ = run("train", data, "--out", tmp_path / "m", *SMALL)
     assert code == 0
     assert "--overwrite" in said
@@ -402,8 +402,8 @@ def test_a_named_set_is_split_the_same_whatever_seed_trains_on_it(run, tmp_path,
         asked.append(seed)
         return dict(zip(("train", "dev", "test"), (overlap(9, seed=each) for each in range(3)), strict=True))
 
-    monkeypatch.setattr("pairlight.tasks.catalogue.completion", made)
-    monkeypatch.setattr("pairlight.tasks.catalogue.raw_texts", lambda name: [])
+    monkeypatch.setattr("pairlight.datasets.catalogue.completion", made)
+    monkeypatch.setattr("pairlight.datasets.catalogue.raw_texts", lambda name: [])
     assert run("train", "sotu", "--model", "bm25", "--seed", "5", "--out", tmp_path / "m")[0] == 0
     assert run("evaluate", tmp_path / "m", "sotu")[0] == 0
     assert run("compare", "sotu", "--models", "bm25", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "c")[0] == 0
@@ -418,7 +418,7 @@ def test_a_named_set_keeps_its_own_parts(run, tmp_path):
 
 
 def test_a_training_that_is_killed_is_told(run, data, tmp_path, monkeypatch):
-    monkeypatch.setattr("pairlight.compare._run", killed)
+    monkeypatch.setattr("pairlight.experiments.compare._run", killed)
     code, _, told = run("compare", data, "--models", "bm25", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "c")
     assert code == 2
     assert "A training was killed" in told
@@ -519,9 +519,9 @@ def test_every_training_option_is_a_flag(run):
     out = run("train", "--help")[1]
     from dataclasses import fields
 
-    from pairlight.training.options import Options
+    from pairlight.training.config import TrainingConfig
 
-    for each in fields(Options):
+    for each in fields(TrainingConfig):
         assert f"--{each.name.replace('_', '-')}" in out
 
 
@@ -536,7 +536,7 @@ def test_threads_do_not_spin_for_long_unless_told_to(monkeypatch):
 
 
 def test_a_training_that_fails_is_named_and_the_others_make_the_leaderboard(run, data, tmp_path, monkeypatch):
-    monkeypatch.setattr("pairlight.compare._run", all_but_knrm)
+    monkeypatch.setattr("pairlight.experiments.compare._run", all_but_knrm)
     arguments = ["--seeds", "1", "--jobs", "1", "--out", tmp_path / "c"]
     code, said, told = run("compare", data, "--models", "knrm,bm25", *arguments)
     assert code == 2

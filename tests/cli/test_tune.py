@@ -90,7 +90,7 @@ def test_ctrl_c_in_a_first_epoch_is_no_fault_of_the_model(run, data, tmp_path, m
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pairlight.training.fit._epoch", interrupted)
+    monkeypatch.setattr("pairlight.training.loop._epoch", interrupted)
     code, _, err = run("tune", data, "--out", tmp_path / "study", "--trials", "2", *FIXED)
     assert code == 2
     assert "None of the trials in" in err

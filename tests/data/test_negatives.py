@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pairlight.data.negatives import WAYS, _found, mine, words
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 Row = tuple[str, str, float]
 
@@ -36,7 +36,7 @@ def table(count: int = 30) -> Pairs:
 @pytest.mark.parametrize("how", WAYS)
 def test_every_positive_is_followed_by_its_wrong_texts(how: str) -> None:
     pairs = table()
-    mined = rows_of(mine(pairs, how, wrong=4))
+    mined = rows_of(mine(pairs, how, negatives_per_positive=4))
     assert [label for *_, label in mined] == [1, 0, 0, 0, 0] * 30
     assert mined[::5] == rows_of(pairs)
     for at in range(0, len(mined), 5):
@@ -47,7 +47,7 @@ def test_every_positive_is_followed_by_its_wrong_texts(how: str) -> None:
 
 @pytest.mark.parametrize("how", ["bm25", "cosine"])
 def test_like_texts_are_drawn_from_the_top(how: str) -> None:
-    for left, right, label in rows_of(mine(table(), how, wrong=4, top=10)):
+    for left, right, label in rows_of(mine(table(), how, negatives_per_positive=4, top=10)):
         assert label == 1 or int(left.split()[1]) % 3 == ["cats", "stars", "ships"].index(right.split()[0])
 
 
@@ -74,7 +74,7 @@ def test_no_right_text_nor_a_copy_is_ever_drawn(how: str) -> None:
         ("why e", "same answer five a", 0, "6"),
     ]
     left, right, label, ids = zip(*rows, strict=True)
-    mined = rows_of(mine(Pairs.of(left, right, label, ids), how, wrong=9))
+    mined = rows_of(mine(Pairs.of(left, right, label, ids), how, negatives_per_positive=9))
 
     def drawn(asked: str) -> set[str]:
         return {" ".join(r.split()).lower() for a, r, n in mined if a == asked and n == 0}
@@ -91,7 +91,7 @@ def test_no_right_text_nor_a_copy_is_ever_drawn(how: str) -> None:
 
 def test_a_text_is_drawn_once_for_a_list_with_several_right_ones() -> None:
     pairs = Pairs.of(["a", "a", "b", "c", "d"], ["r one", "r two", "r three", "r four", "r five"], [1, 1, 1, 1, 1])
-    drawn = [right for left, right, label in rows_of(mine(pairs, "random", wrong=2)) if left == "a" and label == 0]
+    drawn = [right for left, right, label in rows_of(mine(pairs, "random", negatives_per_positive=2)) if left == "a" and label == 0]
     assert sorted(drawn) == ["r five", "r four", "r three"]
 
 
@@ -102,14 +102,14 @@ def test_ids_go_with_their_texts() -> None:
     mined = mine(pairs, "random")
     assert mined.left_id is None
     assert mined.right_id == [id_of[mined.texts[text]] for text in mined.right]
-    with_left = mine(Pairs.of(["a", "a", "b"], ["x", "y", "z"], [1, 1, 1], ["1", "2", "3"]), "random", wrong=1)
+    with_left = mine(Pairs.of(["a", "a", "b"], ["x", "y", "z"], [1, 1, 1], ["1", "2", "3"]), "random", negatives_per_positive=1)
     assert with_left.left_id == ["1", "1", "2", "2", "3", "3"]
     assert with_left.lists == 3
 
 
 def test_lists_that_lie_apart_come_together() -> None:
     pairs = Pairs.of(["a", "b", "a"], ["x", "y", "z"], [1, 1, 1])
-    assert [left for left, *_ in rows_of(mine(pairs, "random", wrong=1))] == ["a", "a", "a", "b", "b"]
+    assert [left for left, *_ in rows_of(mine(pairs, "random", negatives_per_positive=1))] == ["a", "a", "a", "b", "b"]
 
 
 @settings(max_examples=60, deadline=None)
@@ -122,7 +122,7 @@ def test_what_is_drawn_is_never_known_to_be_right(rows: list[Row], how: str) -> 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            mined = rows_of(mine(Pairs.of(left, right, label), how, wrong=2))
+            mined = rows_of(mine(Pairs.of(left, right, label), how, negatives_per_positive=2))
     except InputError:
         return
 
@@ -183,8 +183,8 @@ def test_where_no_wrong_text_can_be_found_that_is_said(how: str) -> None:
 def test_what_cannot_be_mined_is_refused() -> None:
     with pytest.raises(InputError, match="no way to mine named 'hard': the ways are random, bm25, cosine"):
         mine(table(), "hard")
-    with pytest.raises(InputError, match="wrong=0 and top=5 must be 1 or more"):
-        mine(table(), "random", wrong=0, top=5)
+    with pytest.raises(InputError, match="negatives_per_positive=0 and top=5 must be 1 or more"):
+        mine(table(), "random", negatives_per_positive=0, top=5)
     with pytest.raises(InputError, match="have no labels"):
         mine(Pairs.of(["a"], ["b"]), "random")
     with pytest.raises(InputError, match="No pair has a label above 0"):
@@ -194,7 +194,7 @@ def test_what_cannot_be_mined_is_refused() -> None:
 def test_a_right_text_is_known_by_its_id_too() -> None:
     rows = [(f"p{p}", f"work {k}{'.' * (p % 2)}", f"c{k}") for p in range(5) for k in range(5) if k != p]
     left, right, ids = zip(*rows, strict=True)
-    mined = mine(Pairs.of(left, right, [1.0] * len(rows), left, ids), "random", wrong=2)
+    mined = mine(Pairs.of(left, right, [1.0] * len(rows), left, ids), "random", negatives_per_positive=2)
     known = {(a, name) for a, _, name in rows}
     wrong = [
         (mined.left_id[row], mined.right_id[row])

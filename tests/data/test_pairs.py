@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 
 def table() -> Pairs:

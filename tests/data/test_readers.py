@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import Report, read_pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 Row = tuple[str, str, float]
 

@@ -5,7 +5,7 @@ import pytest
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import split
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 
 def table(lists: int, each: int = 3) -> Pairs:

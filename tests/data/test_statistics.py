@@ -5,14 +5,14 @@ import tracemalloc
 import numpy as np
 
 from pairlight.data.statistics import document_frequency, words_of
-from pairlight.text.tokenizer import Encoded
+from pairlight.text.tokenizer import TokenizedTexts
 
 VOCAB = 30
 
 
-def texts_of(lengths) -> Encoded:
+def texts_of(lengths) -> TokenizedTexts:
     start = np.concatenate([[0], np.cumsum(lengths)])
-    return Encoded(np.random.default_rng(0).integers(0, VOCAB + 4, start[-1]).astype(np.int32), start, 0)
+    return TokenizedTexts(np.random.default_rng(0).integers(0, VOCAB + 4, start[-1]).astype(np.int32), start, 0)
 
 
 def test_words_come_in_the_order_of_the_numbers_with_their_texts():

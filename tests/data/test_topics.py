@@ -5,8 +5,8 @@ import pytest
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.topics import PairTopics, Patches, linked, overlap
-from pairlight.errors import InputError
-from pairlight.text.tokenizer import Encoded
+from pairlight.core.errors import InputError
+from pairlight.text.tokenizer import TokenizedTexts
 
 VOCAB = 40
 
@@ -26,7 +26,7 @@ def planted(pairs=60, other=None):
     start = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
     left = np.arange(0, len(texts), 2, dtype=np.int32)
     label = np.repeat(np.array([1, 0], np.float32), pairs)
-    encoded = Encoded(np.concatenate(texts).astype(np.int32), start, 0)
+    encoded = TokenizedTexts(np.concatenate(texts).astype(np.int32), start, 0)
     return encoded, Pairs([str(n) for n in range(len(texts))], left, left + 1, left, label)
 
 

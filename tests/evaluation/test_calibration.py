@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation import Calibration, fit_calibration, pair_metrics
 
 

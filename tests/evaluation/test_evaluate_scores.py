@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
-from pairlight.evaluation import evaluate_scores, kind_of, pair_metrics, rank_metrics
-from pairlight.evaluation.evaluate import usual_metric
+from pairlight.core.errors import InputError
+from pairlight.evaluation import evaluate_scores, task_type, pair_metrics, rank_metrics
+from pairlight.evaluation.evaluate import default_metric
 
 
 def table(left: str, label: list[float] | None) -> Pairs:
@@ -30,7 +30,7 @@ def table(left: str, label: list[float] | None) -> Pairs:
     ],
 )
 def test_the_kind_follows_from_lists_and_labels(left, label, kind):
-    assert kind_of(table(left, label)) == kind
+    assert task_type(table(left, label)) == kind
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_kind_follows_from_lists_and_labels(left, label, kind):
     ],
 )
 def test_the_usual_metric_can_tell_models_apart(left, label, metric):
-    assert usual_metric(table(left, label)) == metric
+    assert default_metric(table(left, label)) == metric
 
 
 def test_a_ranking_table_is_measured_as_rankings():

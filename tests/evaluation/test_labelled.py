@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation import best_threshold, pair_metrics
 from pairlight.evaluation.labelled import spearman
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation import evaluate_run, rank_metrics
 
 NAMES = ["P@1", "MRR", "MAP", "nDCG@3", "nDCG@5", "nDCG@10"]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation import paired_bootstrap, paired_t
 
 

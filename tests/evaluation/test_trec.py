@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation import evaluate_run, rank_metrics, read_qrels, read_run, write_qrels, write_run
 
 

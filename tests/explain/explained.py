@@ -6,7 +6,7 @@ import torch
 
 from models.toy import CASES, Case
 from pairlight import Matcher
-from pairlight.explain.explanation import Explanation
+from pairlight.explain.data import Explanation
 from toy_pairs import overlap
 
 LEFT = "Bama delo, firi kusi bama?"

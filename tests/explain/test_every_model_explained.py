@@ -11,11 +11,11 @@ from explain.explained import LEFT, RIGHT, explained, matcher
 from models.toy import CASES, Case
 from pairlight import Matcher
 from pairlight.explain.explain import explain_pair
-from pairlight.explain.explanation import Explanation
-from pairlight.explain.stages import apart
+from pairlight.explain.data import Explanation
+from pairlight.explain.trace import apart
 from pairlight.models.base import PairModel
-from pairlight.parts import Grid, Tokens, grid_of
-from pairlight.parts.embed import Words
+from pairlight.layers.types import Grid, Tokens, grid_of
+from pairlight.layers.embedding import Words
 from toy_pairs import overlap
 
 # One of each model, and those whose words are weighed on both sides.

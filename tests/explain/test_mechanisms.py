@@ -10,9 +10,9 @@ import torch
 from explain.explained import LEFT, RIGHT, explained, matcher
 from models.toy import CASES, Case
 from pairlight import Matcher
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.explain import mechanisms, stages
-from pairlight.explain.explanation import Comparison, Explanation
+from pairlight.explain.data import Comparison, Explanation
 from pairlight.explain.mechanisms import backtraced
 from pairlight.models import MODELS
 from toy_pairs import overlap
@@ -22,7 +22,7 @@ def case(name: str, **settings: object) -> Case:
     return next(each for each in CASES if each.name == name and settings.items() <= each.settings.items())
 
 
-@pytest.mark.parametrize("interaction", ["cosine", "cosine-apart", "tensor"])
+@pytest.mark.parametrize("interaction", ["cosine", "cosine-per-direction", "tensor"])
 def test_the_cells_of_mv_lstm_are_the_k_largest_of_each_channel(interaction):
     it = explained(case("mv-lstm", interaction=interaction))
     for place, grid in enumerate(it.grids):

@@ -8,9 +8,9 @@ import pytest
 from pairlight import Matcher
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
-from pairlight.explain.explanation import Explanation
-from pairlight.tasks.catalogue import load
-from pairlight.tasks.qa import qa
+from pairlight.explain.data import Explanation
+from pairlight.datasets.catalogue import load
+from pairlight.datasets.qa import qa
 
 DATA = Path(os.environ.get("PAIRLIGHT_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SQUAD, WIKIQA = DATA / "squad-sentences" / "pairs.tsv", DATA / "wikiqa"

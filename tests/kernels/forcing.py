@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pairlight.kernels.library import available
+from pairlight.kernels.native.library import available
 
 WIDTHS = [
     pytest.param(width, marks=pytest.mark.skipif(width not in available(), reason=f"no {width} kernels here"))

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from kernels.forcing import forced, on_every_width, on_twin_and_kernel, threads
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.kernels import kmax
 
 sizes = st.tuples(*(st.integers(1, most) for most in (5, 3, 7, 40)))

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from kernels.forcing import forced
-from pairlight.errors import InputError
-from pairlight.kernels import build, kmax, library, status
+from pairlight.core.errors import InputError
+from pairlight.kernels.native import build, kmax, library, status
 
 ROOT = Path(__file__).parents[2]
 has_compiler = any(shutil.which(name) for name in ("g++", "clang++", "c++"))
@@ -75,7 +75,7 @@ def test_a_library_of_other_sources_is_not_loaded(monkeypatch: pytest.MonkeyPatc
     if build.LIBRARY.exists():
         found, reason = library._library.__wrapped__()
         assert found is None
-        assert "compiled from other sources: run python -m pairlight.kernels.build" in reason
+        assert "compiled from other sources: run python -m pairlight.kernels.native.build" in reason
 
 
 def test_a_missing_library_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_missing_library_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 def test_without_compiled_kernels_their_tests_skip(tmp_path: Path) -> None:
     (tmp_path / "uncompiled.py").write_text(
-        "from pathlib import Path\nfrom pairlight.kernels import build\nbuild.LIBRARY = Path('none.so')\n"
+        "from pathlib import Path\nfrom pairlight.kernels.native import build\nbuild.LIBRARY = Path('none.so')\n"
     )
     command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "uncompiled", "-p", "no:cacheprovider"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
@@ -115,7 +115,7 @@ def test_without_a_compiler_the_install_goes_on(tmp_path: Path) -> None:
 
 
 def test_importing_the_kernels_loads_no_library() -> None:
-    code = "import pairlight.kernels.library as l; print(l._library.cache_info().currsize)"
+    code = "import pairlight.kernels.native.library as l; print(l._library.cache_info().currsize)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"
 

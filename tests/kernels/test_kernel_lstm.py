@@ -13,7 +13,7 @@ from kernels.forcing import (
     same_bits,
     threads,
 )
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.kernels import bilstm, lstm
 
 sizes = st.tuples(*(st.integers(1, most) for most in (37, 12, 21, 21)), st.integers(0, 10**6))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from kernels.forcing import WIDTHS, forced, on_every_width, threads
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.kernels import kmax, product_kmax
 
 sizes = st.tuples(*(st.integers(1, most) for most in (3, 3, 4, 11, 40, 20)))  # lefts, times, C, L, R, D

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pairlight.kernels import build
+from pairlight.kernels.native import build
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("g++"), reason="needs g++")]
 

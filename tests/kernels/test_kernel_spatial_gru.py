@@ -13,7 +13,7 @@ from kernels.forcing import (
     same_bits,
     threads,
 )
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.kernels import GruWeights, spatial_gru, spatial_gru_states
 
 options = st.fixed_dictionaries(

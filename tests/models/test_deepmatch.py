@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from models.toy import Case, ready, texts, tokens
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.models import build
 
 SMALL = {"topics": "6,3", "patch": 5, "units": 2, "links": 2, "committee": 3}

@@ -1,6 +1,6 @@
 import pytest
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.models import build
 
 

@@ -6,8 +6,9 @@ import torch
 
 from models.toy import CASES, VOCAB, Case, ready, texts, tokens
 from pairlight.models import MODELS
-from pairlight.models.base import PairModel, defaults, meanings
-from reference import TWINS
+from pairlight.models.base import PairModel
+from pairlight.models.settings import model_settings
+from reference import REFERENCES
 
 every_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -30,7 +31,7 @@ LEFT, RIGHT = texts(8, seed=11), texts(8, seed=12)
 
 
 def test_the_table_has_every_model_and_every_model_a_twin():
-    assert {case.name for case in CASES} == set(MODELS) == set(TWINS)
+    assert {case.name for case in CASES} == set(MODELS) == set(REFERENCES)
 
 
 @every_case
@@ -57,7 +58,7 @@ def test_batch_order_is_kept(model):
 @every_case
 @pytest.mark.parametrize("junk", [3, 10**6])
 def test_junk_ids_under_padding_are_not_read(model, junk):
-    junk = junk if model.view == "words" else 3
+    junk = junk if model.inputs.input_kind == "words" else 3
     close(scores(model, LEFT, RIGHT, extra=3, junk=junk), scores(model, LEFT, RIGHT))
 
 
@@ -89,9 +90,9 @@ def test_every_parameter_gets_a_gradient(model):
 @every_case
 def test_the_model_equals_its_slow_twin(case, model):
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    table = tokens(model, [[2]]).letters
+    table = tokens(model, [[2]]).ngrams
     twin = [
-        TWINS[case.name](weights, model.settings, left, right, None if table is None else table.numpy())
+        REFERENCES[case.name](weights, model.settings, left, right, None if table is None else table.numpy())
         for left, right in zip(LEFT, RIGHT, strict=True)
     ]
     close(scores(model, LEFT, RIGHT), twin)
@@ -99,7 +100,7 @@ def test_the_model_equals_its_slow_twin(case, model):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_setting_says_what_it_means(name):
-    assert list(meanings(MODELS[name])) == list(defaults(MODELS[name]))
+    assert all(setting.meaning for setting in model_settings(MODELS[name]).values())
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from models.toy import WORDS, Case, ready, texts, tokens
-from reference import TWINS
+from reference import REFERENCES
 
 
 def test_with_the_indicator_it_equals_its_slow_twin():
@@ -12,7 +12,7 @@ def test_with_the_indicator_it_equals_its_slow_twin():
     left, right = texts(8, seed=11), texts(8, seed=12)
     right = [[*a, *b] for a, b in zip(left, right, strict=True)]
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
-    twin = [TWINS["match-pyramid"](weights, model.settings, a, b, None) for a, b in zip(left, right, strict=True)]
+    twin = [REFERENCES["match-pyramid"](weights, model.settings, a, b, None) for a, b in zip(left, right, strict=True)]
     with torch.no_grad():
         scores = model(tokens(model, left, extra=2, junk=3), tokens(model, right, extra=3, junk=3))
     np.testing.assert_allclose(scores, twin, rtol=1e-9)

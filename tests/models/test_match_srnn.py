@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from models.toy import Case, ready, texts, tokens
-from reference import TWINS
+from reference import REFERENCES
 
 LEFT, RIGHT = texts(8, seed=21), [[*text, 2, 3] for text in texts(8, seed=22)]
 
@@ -15,9 +15,9 @@ def test_the_indicator_form_equals_its_slow_twin_and_reads_no_vector(name):
     model = ready(Case(name, {"interaction": "indicator", "hidden": 1, "reset_gates": False, "dim": 6}))
     left, right = tokens(model, LEFT), tokens(model, RIGHT)
     weights = {key: tensor.numpy().copy() for key, tensor in model.state_dict().items()}
-    twin = [TWINS[name](weights, model.settings, a, b, None) for a, b in zip(LEFT, RIGHT, strict=True)]
+    twin = [REFERENCES[name](weights, model.settings, a, b, None) for a, b in zip(LEFT, RIGHT, strict=True)]
     with torch.no_grad():
         np.testing.assert_allclose(model(left, right).numpy(), twin, rtol=1e-9)
         before = model(left, right)
-        model.words.embed.table.weight.normal_()
+        model.embed.embedding.weight.normal_()
         assert (model(left, right) == before).all()

@@ -6,16 +6,16 @@ import torch
 from models.toy import Case, corpus, ready, texts, tokens
 from pairlight.data.pairs import Pairs
 from pairlight.models import build
-from pairlight.text.tokenizer import Encoded
+from pairlight.text.tokenizer import TokenizedTexts
 
 
 def test_the_first_stage_makes_the_autoencoder_better_and_then_fixes_it():
     torch.manual_seed(0)
     model = build("urae", 30, dim=6, steps=60).double()
-    torch.nn.init.normal_(model.words.embed.table.weight, 0, 0.4)
+    torch.nn.init.normal_(model.embed.embedding.weight, 0, 0.4)
     u = model.words.embed(tokens(model, texts(40, seed=5, shortest=2)))
     before = model.encode.error(u).item()
-    model.prepare(*corpus(model))
+    model.fit_statistics(*corpus(model))
     assert model.encode.error(u).item() < 0.8 * before
     assert not any(weight.requires_grad for weight in model.encode.buffers())
 
@@ -24,9 +24,9 @@ def test_texts_of_one_word_leave_the_autoencoder_as_it_is():
     torch.manual_seed(0)
     model = build("urae", 30, dim=6, steps=3)
     was = model.encode.weight.clone()
-    encoded = Encoded(np.arange(2, 6, dtype=np.int32), np.arange(5), 0)
+    encoded = TokenizedTexts(np.arange(2, 6, dtype=np.int32), np.arange(5), 0)
     side = np.arange(4, dtype=np.int32)
-    model.prepare(encoded, Pairs(["a", "b", "c", "d"], side, side[::-1].copy(), side))
+    model.fit_statistics(encoded, Pairs(["a", "b", "c", "d"], side, side[::-1].copy(), side))
     assert torch.equal(model.encode.weight, was)
     assert float(model.spread) > 0
 
@@ -40,7 +40,7 @@ def test_the_cells_of_training_pairs_have_the_mean_and_spread_that_are_kept():
     torch.manual_seed(0)
     model = build("urae", 30, dim=6, steps=1).double()
     encoded, pairs = corpus(model)
-    model.prepare(encoded, pairs)
+    model.fit_statistics(encoded, pairs)
     every = [encoded.ids[encoded.start[t] : encoded.start[t + 1]].tolist() for t in range(len(encoded))]
     left, right = ([every[t] for t in side] for side in (pairs.left, pairs.right))
     cells = model.pooled(model.left(tokens(model, left)), model.right(tokens(model, right)))

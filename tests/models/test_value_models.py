@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from models.toy import VOCAB, Case, ready, tokens
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.models import build
-from reference import TWINS
+from reference import REFERENCES
 
 LEFT, RIGHT = [2, 3, VOCAB + 2, 4], [3, 5, VOCAB + 2, 6, 3]
 
@@ -20,7 +20,7 @@ def score(model, left, right) -> float:
 
 def test_anmm_begins_by_counting_shared_words():
     model = build("anmm", VOCAB)
-    model.reset(0.1)
+    model.init_weights(0.1)
     assert score(model, [2, 3], [4, 5]) == pytest.approx(0.5)
     assert score(model, [2, 3], [4, 3, 3]) == pytest.approx((0.5 + 1 / (1 + math.exp(-2))) / 2)
 
@@ -30,7 +30,7 @@ def test_drmm_by_rarity_by_vectors_or_by_neither_equals_its_twin(settings):
     model = ready(Case("drmm", {"dim": 6, **settings}))
     weights = {name: tensor.numpy() for name, tensor in model.state_dict().items()}
     assert score(model, LEFT, RIGHT) == pytest.approx(
-        TWINS["drmm"](weights, model.settings, LEFT, RIGHT, None), rel=1e-9
+        REFERENCES["drmm"](weights, model.settings, LEFT, RIGHT, None), rel=1e-9
     )
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 
 from pairlight.data.pairs import Pairs
+from pairlight.layers.types import Tokens
 from pairlight.models import build
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
-from pairlight.text.tokenizer import Encoded
+from pairlight.text.tokenizer import TokenizedTexts
 
 VOCAB = 30
 DISTINCT = 40  # words that the letters view tells apart
@@ -51,7 +51,7 @@ CASES = [
     Case("bi-lstm-rnn", {"hidden": 5, **WORDS}),
     *(
         Case("mv-lstm", {"interaction": kind, "channels": 3, "k": 4, "hidden": 5, "mlp": 7, **WORDS})
-        for kind in ("cosine", "cosine-apart", "bilinear", "tensor")
+        for kind in ("cosine", "cosine-per-direction", "bilinear", "tensor")
     ),
     Case("mv-lstm", {"gate": "both", "k": 3, "hidden": 5, "mlp": 7, **WORDS}),
     Case("mv-lstm", {"gate": "left", "rescale": True, "k": 3, "hidden": 5, "mlp": 7, **WORDS}),
@@ -118,7 +118,7 @@ def tokens(model: PairModel, texts: list[Text], extra: int = 0, junk: int = 0) -
     for row, text in enumerate(texts):
         ids[row, : len(text)] = torch.tensor(text)
         mask[row, : len(text)] = True
-    return Tokens(ids, mask, None if model.view == "words" else torch.from_numpy(letters()))
+    return Tokens(ids, mask, None if model.inputs.input_kind == "words" else torch.from_numpy(letters()))
 
 
 def texts(count: int, seed: int, longest: int = 9, shortest: int = 1) -> list[Text]:
@@ -131,24 +131,24 @@ def ready(case: Case, seed: int = 0) -> PairModel:
     """The model of a case in float64, prepared on toy texts, its weights scrambled so that no unit is dead."""
     torch.manual_seed(seed)
     model = build(case.name, VOCAB, **case.settings).double()
-    model.prepare(*corpus(model))
+    model.fit_statistics(*corpus(model))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(0, 0.4)
-        for module in model.modules():
-            if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None:
-                module.weight[module.padding_idx] = 0
+        for layer in model.all_layers():
+            if hasattr(layer, "padding_id"):
+                layer.weight[layer.padding_id] = 0
     return model.double().eval()
 
 
-def corpus(model: PairModel) -> tuple[Encoded, Pairs]:
+def corpus(model: PairModel) -> tuple[TokenizedTexts, Pairs]:
     """Toy training texts as ids: 20 lefts, each with a right text that shares words and one that need not."""
     lefts = texts(20, seed=1, shortest=3)
     rights = [left[:2] + other for left, other in zip(lefts, texts(20, seed=2), strict=True)]
     every = [*lefts, *rights, *texts(20, seed=3)]
     start = np.concatenate([[0], np.cumsum([len(t) for t in every])])
-    spelling = None if model.view == "words" else letters().astype(np.int32)
-    encoded = Encoded(np.array([w for t in every for w in t], np.int32), start, 0, spelling)
+    spelling = None if model.inputs.input_kind == "words" else letters().astype(np.int32)
+    encoded = TokenizedTexts(np.array([w for t in every for w in t], np.int32), start, 0, spelling)
     left = np.tile(np.arange(20, dtype=np.int32), 2)
     right = np.arange(20, 60, dtype=np.int32)
     label = np.repeat(np.array([1, 0], np.float32), 20)

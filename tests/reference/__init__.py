@@ -2,7 +2,7 @@
 
 from reference import convolution, esim, letters, lexical, lstm, picture, spatial, topics, trees, value
 
-TWINS = {
+REFERENCES = {
     "random": lexical.random,
     "bm25": lexical.bm25,
     "dssm": letters.dssm,

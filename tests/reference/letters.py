@@ -13,8 +13,8 @@ def counts(weights, name, text, letters):
 
 def dssm(weights, settings, left, right, letters):
     def code(text):
-        x = sum(counts(weights, "words.table.weight", text, letters))
-        h = np.tanh(weights["words.table.weight"].T @ x + weights["bias"])
+        x = sum(counts(weights, "embed.weight", text, letters))
+        h = np.tanh(weights["embed.weight"].T @ x + weights["bias"])
         g = np.tanh(w.linear(weights, "layers.1", h))
         return np.tanh(w.linear(weights, "layers.3", g))
 
@@ -29,9 +29,9 @@ def convolved(table, f, t):
 
 def cdssm(weights, settings, left, right, letters):
     def code(text):
-        table = weights["words.table.weight"]
+        table = weights["embed.weight"]
         nothing = np.zeros(len(table))
-        f = [nothing, *counts(weights, "words.table.weight", text, letters), nothing]
+        f = [nothing, *counts(weights, "embed.weight", text, letters), nothing]
         h = [np.tanh(convolved(table, f, t)) for t in range(len(text))]
         return np.tanh(weights["out.weight"] @ np.max(h, axis=0))
 
@@ -48,8 +48,8 @@ def duet(weights, settings, left, right, letters):
         return float(z[0])
 
     def windows(side, text, length):
-        table = weights[f"{side}.table.weight"]
-        f = counts(weights, f"{side}.table.weight", text, letters)
+        table = weights[f"embed_{side}.weight"]
+        f = counts(weights, f"embed_{side}.weight", text, letters)
         f += [np.zeros(len(table))] * (length - len(text))
         return [np.tanh(convolved(table, f, t) + weights[f"{side}_bias"]) for t in range(length - 2)]
 

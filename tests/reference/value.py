@@ -9,7 +9,7 @@ from reference import words as w
 
 def likeness(weights, left, right):
     """Rows of cosines; 1 for the same word, 0 where one of two is beyond the vocabulary."""
-    known = len(weights["words.embed.table.weight"])
+    known = len(weights["embed.embedding.weight"])
     u, v = w.embed(weights, left), w.embed(weights, right)
 
     def cell(i, j):
@@ -26,7 +26,7 @@ def share(weights, settings, side, text):
     """How much each word of a text counts."""
     if settings["gate"] not in (side, "both"):
         return np.ones(len(text))
-    a = w.softmax(np.array([weights[f"words.{side}.w"] @ x for x in w.embed(weights, text)]))
+    a = w.softmax(np.array([weights[f"embed.{side}_gate.w"] @ x for x in w.embed(weights, text)]))
     return a * len(text) if settings["rescale"] else a
 
 

@@ -22,14 +22,14 @@ def cosine(a, b):
 
 def embed(weights, text):
     """The vectors of a text; a number beyond the table is the unknown word, number 1."""
-    table = weights["words.embed.table.weight"]
+    table = weights["embed.embedding.weight"]
     return [table[word if word < len(table) else 1] for word in text]
 
 
 def gated(weights, settings, side, vectors):
     if settings["gate"] not in (side, "both"):
         return vectors
-    a = softmax(np.array([weights[f"words.{side}.w"] @ x for x in vectors]))
+    a = softmax(np.array([weights[f"embed.{side}_gate.w"] @ x for x in vectors]))
     factor = len(vectors) if settings["rescale"] else 1
     return [factor * a[t] * x for t, x in enumerate(vectors)]
 
@@ -71,7 +71,7 @@ def interact(weights, settings, u, v, left, right, name="interact"):
         a, b = u[i], v[j]
         if kind == "cosine":
             return cosine(a, b)
-        if kind == "cosine-apart":
+        if kind == "cosine-per-direction":
             return cosine(a[:half], b[:half]) if c == 0 else cosine(a[half:], b[half:])
         if kind == "dot":
             return a @ b
@@ -84,7 +84,7 @@ def interact(weights, settings, u, v, left, right, name="interact"):
             return a @ M @ b + bias[0]
         return relu(a @ M[c] @ b + weights[f"{name}.linear"][c] @ np.concatenate([a, b]) + bias[c])
 
-    channels = {"cosine-apart": 2, "tensor": settings.get("channels", 1)}.get(kind, 1)
+    channels = {"cosine-per-direction": 2, "tensor": settings.get("channels", 1)}.get(kind, 1)
     return np.array([[[cell(c, i, j) for j in range(len(v))] for i in range(len(u))] for c in range(channels)])
 
 

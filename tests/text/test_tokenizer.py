@@ -3,7 +3,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.text import tokenizer as module
 from pairlight.text.tokenizer import IDENTITIES, UNKNOWN, Tokenizer
 

@@ -4,7 +4,7 @@ import struct
 import numpy as np
 import pytest
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.text.vectors import load_vectors, skip_gram
 
 ROWS = {"cat": [1.0, 2.0], "dog": [3.0, 4.0], "emu": [5.0, 6.0]}

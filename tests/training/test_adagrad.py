@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from pairlight.parts import Tokens
-from pairlight.parts.embed import Embed
+from pairlight.layers.types import Tokens
+from pairlight.layers.embedding import Embed
 from pairlight.training import fit as module
 from pairlight.training.adagrad import RowAdagrad
 from training.test_fit import trained, weights
@@ -59,6 +59,6 @@ def test_a_model_trained_on_rows_ends_as_one_trained_on_whole_tables(pairs, monk
         torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("changes", [{"optimizer": "adam"}, {"weight_decay": 0.1}, {"clip": 1.0}])
+@pytest.mark.parametrize("changes", [{"optimizer": "adam"}, {"weight_decay": 0.1}, {"max_grad_norm": 1.0}])
 def test_what_moves_every_row_has_whole_gradients(pairs, changes):
     assert not trained(pairs, epochs=1, **changes).model.words.embed.table.sparse

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.training.examples import Labelled, Lists
 
 GRADED = Pairs.of(

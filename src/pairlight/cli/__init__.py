@@ -6,7 +6,7 @@ import sys
 import typer
 
 from pairlight.cli import build, compare, demo, doctor, explain, look, reproduce, train, tune, use
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 app = typer.Typer(
     name="pairlight",

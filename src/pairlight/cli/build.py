@@ -9,14 +9,14 @@ import typer
 from pairlight.cli import common
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import EXTENSIONS
-from pairlight.errors import InputError
-from pairlight.progress import Show, showing
-from pairlight.tasks import citation as citations
-from pairlight.tasks import completion as completions
-from pairlight.tasks import lcs as sequences
-from pairlight.tasks import qa as questions
-from pairlight.tasks.catalogue import SETS, raw_texts, right_pairs
-from pairlight.tasks.folder import checksum, claim, files_in, write_task
+from pairlight.core.errors import InputError
+from pairlight.core.progress import ProgressReporter, progress_reporter
+from pairlight.datasets import citation as citations
+from pairlight.datasets import completion as completions
+from pairlight.datasets import lcs as sequences
+from pairlight.datasets import qa as questions
+from pairlight.datasets.catalogue import SETS, raw_texts, positive_pairs
+from pairlight.datasets.folder import checksum, claim, files_in, write_task
 
 build = typer.Typer(help="Make a data set by a paper's protocol.", no_args_is_help=True)
 
@@ -53,13 +53,13 @@ def qa(
     claim(out, overwrite)
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows, header)
     columns.check([pairs], folder)
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
-        read = _right_pairs(pairs, columns, folder, show)
+        read = _positive_pairs(pairs, columns, folder, show)
         parts = questions.qa(
-            read, wrong=wrong, top=top, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
+            read, negatives_per_positive=wrong, top=top, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
         )
-    choices = {"seed": seed, "wrong": wrong, "top": top, "limit": limit}
+    choices = {"seed": seed, "negatives_per_positive": wrong, "top": top, "limit": limit}
     _finish(out, "qa", questions.PROTOCOL, parts, choices, [pairs], as_json)
 
 
@@ -85,13 +85,13 @@ def completion(
     for source in texts:
         if source not in SETS and Path(source).is_dir() and out.resolve().is_relative_to(Path(source).resolve()):
             raise InputError(f"--out {out} lies in {source}, whose files are read: give a folder outside it.")
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
         found = (text for source in texts for text in _texts(source, columns, folder, show))
         parts = completions.completion(
-            found, wrong=wrong, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
+            found, negatives_per_positive=wrong, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
         )
-    choices = {"seed": seed, "wrong": wrong, "limit": limit}
+    choices = {"seed": seed, "negatives_per_positive": wrong, "limit": limit}
     _finish(out, "completion", completions.PROTOCOL, parts, choices, texts, as_json)
 
 
@@ -117,13 +117,13 @@ def citation(
     claim(out, overwrite)
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows, header)
     columns.check([pairs], folder)
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
-        read = _right_pairs(pairs, columns, folder, show)
+        read = _positive_pairs(pairs, columns, folder, show)
         parts = citations.citation(
-            read, wrong=wrong, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
+            read, negatives_per_positive=wrong, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
         )
-    choices = {"seed": seed, "wrong": wrong, "limit": limit}
+    choices = {"seed": seed, "negatives_per_positive": wrong, "limit": limit}
     _finish(out, "citation", citations.PROTOCOL, parts, choices, [pairs], as_json)
 
 
@@ -139,7 +139,7 @@ def lcs(
 ) -> None:
     """Longest common subsequence of random letters, as a number between 0 and 1."""
     claim(out, overwrite)
-    with showing() as show:
+    with progress_reporter() as show:
         parts = sequences.lcs(
             shortest=shortest,
             longest=longest,
@@ -151,17 +151,17 @@ def lcs(
     _finish(out, "lcs", sequences.PROTOCOL, parts, choices, [], as_json)
 
 
-def _right_pairs(source: str, columns: common.Columns, folder: Path | None, show: Show) -> Pairs:
+def _positive_pairs(source: str, columns: common.Columns, folder: Path | None, show: ProgressReporter) -> Pairs:
     """The pairs of a file, with their labels where it has any, or the right pairs of a named set."""
     if source in SETS:
-        return right_pairs(source, folder)
+        return positive_pairs(source, folder)
     # A file without labels holds right pairs only; a column that was named must be there.
     pairs = columns.read(source, show, need_label=None if columns.label == "label" else True)
     show.say(f"{source}: {len(pairs):,} pairs.")
     return pairs
 
 
-def _texts(source: str, columns: common.Columns, folder: Path | None, show: Show) -> Iterator[str]:
+def _texts(source: str, columns: common.Columns, folder: Path | None, show: ProgressReporter) -> Iterator[str]:
     """The raw texts of a plain-text file, of a folder's files in the order of their names, of a table or a set."""
     path = Path(source)
     if source in SETS:

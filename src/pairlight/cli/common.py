@@ -13,13 +13,13 @@ import typer
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import EXTENSIONS, read_pairs
-from pairlight.errors import InputError
-from pairlight.files import write_text
-from pairlight.progress import Show
-from pairlight.tasks.catalogue import SETS, load
+from pairlight.core.errors import InputError
+from pairlight.core.files import write_text
+from pairlight.core.progress import ProgressReporter
+from pairlight.datasets.catalogue import SETS, load
 
 if TYPE_CHECKING:
-    from pairlight.compare import Cell
+    from pairlight.experiments.compare import Cell
 
 Left = Annotated[str, typer.Option("--left", help="Column of the left text.")]
 Right = Annotated[str, typer.Option("--right", help="Column of the right text.")]
@@ -62,7 +62,7 @@ class Columns:
         if folder is not None and not any(source in SETS for source in given):
             raise InputError(f"--folder is for named sets, and {given[0]} is none: leave --folder out.")
 
-    def read(self, source: str, show: Show, *, need_label: bool | None = True) -> Pairs:
+    def read(self, source: str, show: ProgressReporter, *, need_label: bool | None = True) -> Pairs:
         """The pairs of a file."""
         pairs, report = read_pairs(
             source,
@@ -79,12 +79,12 @@ class Columns:
             show.say(f"Skipped {report.skipped:,} bad rows of {report.rows:,}. The first: {report.first_errors[0]}")
         return pairs
 
-    def part(self, source: str, part: str, folder: Path | None, show: Show) -> Pairs:
+    def part(self, source: str, part: str, folder: Path | None, show: ProgressReporter) -> Pairs:
         """The pairs of a file, or one part of a named set."""
         return named(source, folder, show)[part] if source in SETS else self.read(source, show)
 
 
-def named(name: str, folder: Path | None, show: Show) -> dict[str, Pairs]:
+def named(name: str, folder: Path | None, show: ProgressReporter) -> dict[str, Pairs]:
     """All parts of a named set, with a bar while it is made."""
     return load(name, folder, progress=lambda done: show.share(f"Making {name}", done))
 
@@ -117,7 +117,7 @@ def use_threads(threads: int | None) -> None:
         torch.set_num_threads(threads)
 
 
-def warnings_as_lines(show: Show) -> None:
+def warnings_as_lines(show: ProgressReporter) -> None:
     """Warnings reach the user as plain lines, each once."""
     said: set[str] = set()
 
@@ -132,7 +132,7 @@ def warnings_as_lines(show: Show) -> None:
 class Trainings:
     """What is said of many trainings as they end: warnings once, and at last which of them failed."""
 
-    def __init__(self, show: Show) -> None:
+    def __init__(self, show: ProgressReporter) -> None:
         self.show = show
         self.said: set[str] = set()
         self.failures: list[str] = []

@@ -11,15 +11,15 @@ import typer
 
 from pairlight.cli import common
 from pairlight.cli.train import with_options
-from pairlight.curves import draw_curves
+from pairlight.experiments.curves import draw_curves
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import split
-from pairlight.errors import InputError
-from pairlight.files import write_text
-from pairlight.progress import Show, showing
-from pairlight.tasks.catalogue import SETS
-from pairlight.tasks.recipes import PAPERS
-from pairlight.training.options import Options
+from pairlight.core.errors import InputError
+from pairlight.core.files import write_text
+from pairlight.core.progress import ProgressReporter, progress_reporter
+from pairlight.datasets.catalogue import SETS
+from pairlight.experiments.dataset_settings import PAPERS
+from pairlight.training.config import TrainingConfig
 
 Results = list[dict[str, Any]]
 _KINDS = {"ranking": "ranking lists", "pairs": "labelled pairs"}
@@ -48,12 +48,12 @@ def compare(
 ) -> None:
     """Train models on the same data and rank them; what is done stays done when it is stopped and run again."""
     given = {name: value for name, value in options.items() if value is not None}
-    wanted = Options.of({}, given)
-    from pairlight.compare import Cell, as_html, as_markdown, kept, leaderboard, planned
-    from pairlight.compare import compare as run
-    from pairlight.disagreements import write_pages
+    wanted = TrainingConfig.of({}, given)
+    from pairlight.experiments.compare import Cell, as_html, as_markdown, kept, leaderboard, planned
+    from pairlight.experiments.compare import compare as run
+    from pairlight.experiments.disagreements import write_pages
     from pairlight.models import MODELS
-    from pairlight.training.examples import to_judge
+    from pairlight.training.examples import with_mined_negatives
 
     names = list(MODELS) if models == "all" else [name.strip() for name in models.split(",")]
     first = given.pop("seed", 1)
@@ -61,7 +61,7 @@ def compare(
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     columns.check([data, dev, test], folder)
     started, fresh = time.perf_counter(), 0
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
         if data in SETS:
             if dev or test:
@@ -69,7 +69,7 @@ def compare(
             parts = common.named(data, folder, show)
         else:
             parts = _parts(columns.read(data, show), dev and columns.read(dev, show), test and columns.read(test, show))
-        parts |= {part: to_judge(parts[part], wanted) for part in ("dev", "test")}
+        parts |= {part: with_mined_negatives(parts[part], wanted) for part in ("dev", "test")}
         metric = _metric(parts, given.get("metric", "auto"))
         _claim(out, parts)
         show.say(f"{len(names)} models x {seeds} seeds, {jobs} at a time; finished cells are kept in {out / 'cells'}.")
@@ -130,18 +130,18 @@ def compare(
 
 def _metric(parts: dict[str, Pairs], wanted: str) -> str:
     """What models are ranked by, once it is clear that dev and test can be measured by it."""
-    from pairlight.evaluation.evaluate import evaluate_scores, kind_of, usual_metric
+    from pairlight.evaluation.evaluate import evaluate_scores, task_type, default_metric
 
     both = parts["dev"], parts["test"]
     for name, part in zip(("dev", "test"), both, strict=True):
         common.check_measurable(part, f"the {name} part")
-    kinds = [_KINDS[kind_of(part)] for part in both]
+    kinds = [_KINDS[task_type(part)] for part in both]
     if kinds[0] != kinds[1]:
         told = f"dev of {kinds[0]} and test of {kinds[1]}"
         raise InputError(f"Models are measured alike on dev and test, and here {told}: give two of one kind.")
     dev, test = (list(evaluate_scores(part, [0.0] * len(part), threshold=0.0).metrics) for part in both)
     fit = [metric for metric in dev if metric in test]
-    asked = [usual_metric(part) for part in both] if wanted == "auto" else [wanted]
+    asked = [default_metric(part) for part in both] if wanted == "auto" else [wanted]
     for metric in asked:
         if metric in fit:
             return metric
@@ -162,7 +162,7 @@ def _claim(out: Path, parts: dict[str, Pairs]) -> None:
     common.write_json(file, digests)
 
 
-def _drawn(path: Path, rows: Results, results: Results, metric: str, show: Show) -> Path | None:
+def _drawn(path: Path, rows: Results, results: Results, metric: str, show: ProgressReporter) -> Path | None:
     """The learning curves of every cell, where something was learnt and there is matplotlib."""
     curves: dict[str, list[Any]] = {row["model"]: [] for row in rows}
     for result in results:

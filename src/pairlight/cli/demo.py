@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from pairlight.cli import common
-from pairlight.progress import showing
+from pairlight.core.progress import progress_reporter
 
 
 def demo(
@@ -18,12 +18,12 @@ def demo(
     as_json: common.Json = False,
 ) -> None:
     """Learn which clause completes a sentence of a State of the Union speech."""
-    from pairlight.demo import demo as run
-    from pairlight.explain.terminal import Shown as Explained
+    from pairlight.experiments.demo import demo as run
+    from pairlight.explain.render.terminal import Shown as Explained
 
     started = time.perf_counter()
     common.use_threads(threads)
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
     shown = run(out, seed)
     seconds = time.perf_counter() - started

@@ -37,7 +37,7 @@ def _found() -> dict[str, Any]:
     import torch
 
     from pairlight.kernels import status
-    from pairlight.kernels.library import available
+    from pairlight.kernels.native.library import available
 
     kernels = status()
     return {

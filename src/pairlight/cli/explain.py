@@ -9,10 +9,10 @@ from rich.console import Console
 
 from pairlight.cli import common
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
-from pairlight.explain.explanation import Explanation
-from pairlight.files import write_text
-from pairlight.progress import showing
+from pairlight.core.errors import InputError
+from pairlight.explain.data import Explanation
+from pairlight.core.files import write_text
+from pairlight.core.progress import progress_reporter
 
 
 def explain(
@@ -39,7 +39,7 @@ def explain(
 
     common.use_threads(threads)
     matcher = Matcher.load(model)
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
         train = None if nearest is None else _trained_on(nearest)
 
@@ -52,17 +52,17 @@ def explain(
         best = beside(matcher.explain(left, right[0])) if compared is None else compared.explanations[0]
         for path in (png, svg):
             if path is not None:
-                from pairlight.explain.picture import picture
+                from pairlight.explain.render.image import picture
 
                 picture(best, path, grid=None if grid is None else grid - 1)
         if html is not None:
-            from pairlight.explain.page import page
+            from pairlight.explain.render.html import page
 
             write_text(html, page([best] if compared is None else compared.explanations))
     if as_json:
         print((best if compared is None else compared).to_json())
         return
-    from pairlight.explain.terminal import Ranked, Shown
+    from pairlight.explain.render.terminal import Ranked, Shown
 
     Console(highlight=False).print(Shown(best) if compared is None else Ranked(compared))
     for path in (png, svg, html):

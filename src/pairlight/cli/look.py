@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pairlight.cli import common
-from pairlight.tasks.catalogue import SETS, sample
+from pairlight.datasets.catalogue import SETS, sample
 
 data = typer.Typer(help="The named sets.", no_args_is_help=True)
 VOCABULARY = 10_000  # words assumed where a model's size is told
@@ -19,7 +19,7 @@ def models(
     as_json: common.Json = False,
 ) -> None:
     """List the models, or tell all about one."""
-    from pairlight.models import MODELS, model_named
+    from pairlight.models import MODELS, model_class
     from pairlight.models.base import PairModel, defaults, meanings
 
     def facts(name: str, model: type[PairModel]) -> dict[str, Any]:
@@ -28,25 +28,25 @@ def models(
         return {
             "name": name,
             "family": model.family,
-            "reads": model.view,
+            "reads": model.input_kind,
             "paper": model.paper,
             "parameters": size,
             "lines": lines,
         }
 
     if name is not None:
-        model = model_named(name)
+        model = model_class(name)
         told = meanings(model)
         settings = [{"name": k, "default": v, "meaning": told[k]} for k, v in defaults(model).items()]
         about = (inspect.getdoc(model) or "").partition("Settings:\n")[0].rstrip()
         if as_json:
-            common.print_json(facts(name, model) | {"equations": about, "settings": settings, "training": model.recipe})
+            common.print_json(facts(name, model) | {"equations": about, "settings": settings, "training": model.training_defaults})
             return
         print(f"{name}: {model.paper}\n\n{about}\n")
         for each in settings:
             print(f"  --set {each['name'] + '=' + str(each['default']):24} {each['meaning']}")
-        if model.recipe:
-            print("\nTrained by default with: " + ", ".join(f"{k}={v}" for k, v in model.recipe.items()))
+        if model.training_defaults:
+            print("\nTrained by default with: " + ", ".join(f"{k}={v}" for k, v in model.training_defaults.items()))
         return
     rows = [facts(name, model) for name, model in MODELS.items()]
     if as_json:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from pairlight.cli import common
-from pairlight.curves import need_pictures
-from pairlight.errors import InputError
-from pairlight.progress import showing
+from pairlight.experiments.curves import need_pictures
+from pairlight.core.errors import InputError
+from pairlight.core.progress import progress_reporter
 
 LCS = "match-srnn-lcs"
 LCS_TITLE = "Section 5 and figure 4 of the Match-SRNN paper: counting longest common subsequences"
@@ -40,7 +40,7 @@ def reproduce(
 
     The tables are always whole: they tell of all that is finished in the folder, whichever run trained it.
     """
-    from pairlight.reproduce.experiments import EXPERIMENTS
+    from pairlight.experiments.papers import EXPERIMENTS
 
     titles = {each: found.title for each, found in EXPERIMENTS.items()} | {LCS: LCS_TITLE}
     if name == "list":
@@ -77,15 +77,15 @@ def _table(
     finished: bool,
     as_json: bool,
 ) -> None:
-    from pairlight.reproduce.experiments import EXPERIMENTS
-    from pairlight.reproduce.report import write_report
-    from pairlight.reproduce.run import chosen_data, chosen_rows, run
+    from pairlight.experiments.papers import EXPERIMENTS
+    from pairlight.experiments.report import write_report
+    from pairlight.experiments.reproduce import chosen_data, chosen_rows, run
 
     started = time.perf_counter()
     experiment = EXPERIMENTS[name]
     rows, on = ([], []) if finished else (chosen_rows(experiment, models), chosen_data(experiment, data))
     need_pictures()
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
         trainings = common.Trainings(show)
         if not finished:
@@ -122,13 +122,13 @@ def _table(
 
 
 def _lcs(out: Path, seeds: int, scale: str, jobs: int, as_json: bool) -> None:
-    from pairlight.reproduce.lcs import LENGTHS
-    from pairlight.reproduce.lcs import reproduce as run
-    from pairlight.reproduce.lcs_report import write_report
+    from pairlight.experiments.lcs import LENGTHS
+    from pairlight.experiments.lcs import reproduce as run
+    from pairlight.experiments.lcs_report import write_report
 
     started = time.perf_counter()
     need_pictures()
-    with showing() as show:
+    with progress_reporter() as show:
         trainings = common.Trainings(show)
         show.say(
             f"{len(LENGTHS)} kinds of sequences x {seeds} starts, {jobs} at a time; cells are kept in {out}/cells."

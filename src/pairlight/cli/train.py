@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from pairlight.cli import common
-from pairlight.errors import InputError
-from pairlight.progress import showing
-from pairlight.tasks.catalogue import SETS
-from pairlight.training.options import Options
+from pairlight.core.errors import InputError
+from pairlight.core.progress import progress_reporter
+from pairlight.datasets.catalogue import SETS
+from pairlight.training.config import TrainingConfig
 
 TRAINING = "training"  # the log and the checkpoint, in the model's folder
 
@@ -32,7 +32,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
                 typer.Option(help=f"{each.metadata['meaning']} [{each.default}]", show_default=False),
             ],
         )
-        for each in fields(Options)
+        for each in fields(TrainingConfig)
     ]
     command.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
     return command
@@ -70,20 +70,20 @@ def train(
     """
     found = _tuned(tuned, model)
     given = found["options"] | {name: value for name, value in options.items() if value is not None}
-    wanted = Options.of({}, given)
+    wanted = TrainingConfig.of({}, given)
     _claim(out, resume, overwrite)
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     columns.check([data, dev, test], folder)
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
         parts = common.named(data, folder, show) if data in SETS else {"train": columns.read(data, show)}
         train_pairs = parts["train"]
         dev_pairs = columns.read(dev, show) if dev else parts.get("dev")
         test_pairs = columns.read(test, show) if test else parts.get("test")
     from pairlight.matcher import Matcher
-    from pairlight.training.examples import to_judge
+    from pairlight.training.examples import with_mined_negatives
 
-    dev_pairs, test_pairs = (pairs and to_judge(pairs, wanted) for pairs in (dev_pairs, test_pairs))
+    dev_pairs, test_pairs = (pairs and with_mined_negatives(pairs, wanted) for pairs in (dev_pairs, test_pairs))
     for name, pairs in (("--dev", dev_pairs), ("--test", test_pairs)):
         if pairs is not None:
             common.check_measurable(pairs, name)

@@ -9,9 +9,9 @@ import typer
 from pairlight.cli import common
 from pairlight.cli.train import with_options
 from pairlight.data.splits import split
-from pairlight.progress import showing
-from pairlight.tasks.catalogue import SETS
-from pairlight.training.options import Options
+from pairlight.core.progress import progress_reporter
+from pairlight.datasets.catalogue import SETS
+from pairlight.training.config import TrainingConfig
 
 
 @with_options
@@ -40,22 +40,22 @@ def tune(
     Run it again to go on where it stopped. What is given as an option is fixed and not sought.
     """
     given = {name: value for name, value in options.items() if value is not None}
-    wanted = Options.of({}, given)
+    wanted = TrainingConfig.of({}, given)
     sought = {name: value.split(",") for name, value in common.settings_of(choices or []).items()}
     columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
     columns.check([data, dev], folder)
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
         parts = common.named(data, folder, show) if data in SETS else {"train": columns.read(data, show)}
         held = columns.read(dev, show) if dev else parts.get("dev")
         train = parts["train"]
         if held is None:
             train, held, _ = split(train)  # as `compare` does, whose test lists are never looked at here
-        from pairlight.training.examples import to_judge
+        from pairlight.training.examples import with_mined_negatives
 
-        held = to_judge(held, wanted)
-        from pairlight.tune import SETTINGS
-        from pairlight.tune import tune as run
+        held = with_mined_negatives(held, wanted)
+        from pairlight.experiments.tune import SETTINGS
+        from pairlight.experiments.tune import tune as run
 
         common.use_threads(threads)
 

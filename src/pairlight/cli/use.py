@@ -12,10 +12,10 @@ import typer
 
 from pairlight.cli import common
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
-from pairlight.files import write_text
-from pairlight.progress import showing
-from pairlight.tasks.catalogue import SETS
+from pairlight.core.errors import InputError
+from pairlight.core.files import write_text
+from pairlight.core.progress import progress_reporter
+from pairlight.datasets.catalogue import SETS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +89,7 @@ def evaluate(
 
         common.use_threads(threads)
         matcher = Matcher.load(model)
-        with showing() as show:
+        with progress_reporter() as show:
             common.warnings_as_lines(show)
             pairs = columns.part(data, part, folder, show)
             scores = matcher.predict(pairs)
@@ -103,10 +103,10 @@ def evaluate(
         if qrels_out is not None and pairs.label is not None:
             write_qrels(qrels_out, queries, documents, pairs.label)
         if errors is not None:
-            from pairlight.explain.mistakes import mistakes
-            from pairlight.explain.page import report
+            from pairlight.explain.error_analysis import mistakes
+            from pairlight.explain.render.html import report
 
-            with showing() as show:
+            with progress_reporter() as show:
                 found = mistakes(
                     matcher,
                     pairs,
@@ -153,7 +153,7 @@ def score(
 
     common.use_threads(threads)
     matcher = Matcher.load(model)
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
         columns = common.Columns(left, right, left_id=left_id, right_id=right_id, skip_bad_rows=skip_bad_rows)
         table = columns.read(pairs, show, need_label=False)
@@ -185,12 +185,12 @@ def rank(
     if (documents is None) == (encoded is None):
         raise InputError("rank needs a file of texts, or --encoded with one of encodings: give one of the two.")
     texts = None if documents is None else _documents(documents)
-    from pairlight.encodings import Encodings
+    from pairlight.inference.encodings import Encodings
     from pairlight.matcher import Matcher
 
     common.use_threads(threads)
     matcher = Matcher.load(model)
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
         ranked = Encodings.load(encoded) if encoded is not None else texts or []
         found = matcher.rank(query, ranked, top_k=top, return_documents=True)
@@ -214,13 +214,13 @@ def encode(
 ) -> None:
     """Read texts once, to rank them again and again."""
     lines = _documents(texts)
-    from pairlight.encodings import agreement, known_dtype
+    from pairlight.inference.encodings import agreement, check_dtype
     from pairlight.matcher import Matcher
 
-    known_dtype(dtype)
+    check_dtype(dtype)
     common.use_threads(threads)
     matcher = Matcher.load(model)
-    with showing() as show:
+    with progress_reporter() as show:
         common.warnings_as_lines(show)
         encodings = matcher.encode(lines, dtype=dtype, progress=lambda done: show.share("Encoding", done))
         encodings.save(out)
@@ -239,7 +239,7 @@ def encode(
             }
         )
         return
-    print(f"Encoded {len(encodings):,} texts to {out}: {encodings.bytes_a_text / 1000:.1f} kB a text")
+    print(f"TokenizedTexts {len(encodings):,} texts to {out}: {encodings.bytes_a_text / 1000:.1f} kB a text")
     if agreed is not None:
         print(
             f"Rank correlation with fp32 {agreed.spearman:.4f}, {agreed.top:.0%} of the ten best the same "

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.data.pairs import Floats, Ints, Pairs, copies
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 Progress = Callable[[float], None]  # told the share done, 0 to 1
 Places = NDArray[np.int64]
@@ -48,7 +48,7 @@ def spaced(text: str) -> int:
 def mine(
     pairs: Pairs,
     how: str,
-    wrong: int = 4,
+    negatives_per_positive: int = 4,
     top: int = 1000,
     seed: int = 0,
     progress: Progress | None = None,
@@ -66,7 +66,7 @@ def mine(
     if how not in WAYS:
         raise InputError(f"There is no way to mine named {how!r}: the ways are {', '.join(WAYS)}.")
     if wrong < 1 or top < 1:
-        raise InputError(f"wrong={wrong} and top={top} must be 1 or more.")
+        raise InputError(f"negatives_per_positive={wrong} and top={top} must be 1 or more.")
     if pairs.label is None:
         raise InputError("These pairs have no labels: to mine wrong texts, the right pairs need a label above 0.")
     positive = np.flatnonzero(pairs.label > 0)

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]

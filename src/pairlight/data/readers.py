@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 Cells = Sequence[object]
 Rows = Iterator[tuple[int, Cells | str]]  # a row's number, and its cells or its fault
@@ -339,7 +339,7 @@ def _parquet(path: Path, columns: _Columns) -> Iterator[Cells]:
         with pq.ParquetFile(path) as file:
             names = columns.among(file.schema_arrow.names, str(path))
             for batch in file.iter_batches(_BATCH, columns=[name for name in names if name is not None]):
-                yield from _side_by_side(names, {name: batch.column(name).to_pylist() for name in batch.schema.names})
+                yield from _zip_columns(names, {name: batch.column(name).to_pylist() for name in batch.schema.names})
     except (pa.ArrowException, OSError) as error:
         raise InputError(f"{path} cannot be read as Parquet ({str(error).splitlines()[0]}): write it anew.") from None
 
@@ -347,14 +347,14 @@ def _parquet(path: Path, columns: _Columns) -> Iterator[Cells]:
 def _dataset(source: Any, columns: _Columns, title: str) -> Iterator[Cells]:
     names = columns.among(list(source.column_names or ()), title)
     for batch in source.select_columns([name for name in names if name is not None]).iter(_BATCH):
-        yield from _side_by_side(names, batch)
+        yield from _zip_columns(names, batch)
 
 
 def _frame(source: Any, columns: _Columns, title: str) -> Iterator[Cells]:
-    return _side_by_side(columns.among(list(source.columns), title), source)
+    return _zip_columns(columns.among(list(source.columns), title), source)
 
 
-def _side_by_side(names: Iterable[str | None], columns: Any) -> Iterator[Cells]:
+def _zip_columns(names: Iterable[str | None], columns: Any) -> Iterator[Cells]:
     return zip(*(repeat(None) if name is None else columns[name] for name in names), strict=False)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.data.pairs import Pairs, copies
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 
 def split(pairs: Pairs, fractions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0) -> list[Pairs]:

@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.text.tokenizer import Encoded
+from pairlight.text.tokenizer import TokenizedTexts
 
 
-def words_of(texts: Encoded, numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def words_of(texts: TokenizedTexts, numbers: NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
     """The words of these texts end to end: the place of each word's text among the numbers, and the word."""
     lengths = texts.lengths[numbers]
     owner = np.repeat(np.arange(len(numbers)), lengths)
@@ -15,7 +15,7 @@ def words_of(texts: Encoded, numbers: NDArray[np.integer]) -> tuple[NDArray[np.i
     return owner, texts.ids[np.arange(len(owner)) + gap[owner]]
 
 
-def document_frequency(texts: Encoded, documents: NDArray[np.integer], vocab: int) -> NDArray[np.int64]:
+def document_frequency(texts: TokenizedTexts, documents: NDArray[np.integer], vocab: int) -> NDArray[np.int64]:
     """How many of these texts hold each word: [vocab + 1]; the last is 0, that of a word beyond the vocabulary."""
     owner, words = words_of(texts, documents)
     seen = np.unique(owner[words < vocab] * vocab + words[words < vocab])

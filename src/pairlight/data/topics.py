@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import words_of
-from pairlight.errors import InputError
-from pairlight.text.tokenizer import UNKNOWN, Encoded
+from pairlight.core.errors import InputError
+from pairlight.text.tokenizer import UNKNOWN, TokenizedTexts
 
 Index = NDArray[np.int64]
 # Few looks at a pair, and many updates of the topics in one pass: this finds topics of short texts soonest.
@@ -26,7 +26,7 @@ class Patches:
 class PairTopics:
     """Finds topics in the pairs that match, each pair one document, a word on the left another than on the right."""
 
-    def __init__(self, texts: Encoded, pairs: Pairs, *, vocab: int, passes: int, seed: int) -> None:
+    def __init__(self, texts: TokenizedTexts, pairs: Pairs, *, vocab: int, passes: int, seed: int) -> None:
         match = np.ones(len(pairs), bool) if pairs.label is None else pairs.label > 0
         if not match.any():
             raise InputError("There is no pair that matches (label above 0) to find topics in: give some.")
@@ -77,7 +77,7 @@ def linked(overlaps: NDArray[np.float64], least: int) -> NDArray[np.bool_]:
     return found
 
 
-def _bags(texts: Encoded, numbers: NDArray[np.integer], vocab: int) -> tuple[Index, Index]:
+def _bags(texts: TokenizedTexts, numbers: NDArray[np.integer], vocab: int) -> tuple[Index, Index]:
     """The known words of these texts, each once a text: which text, which word."""
     document, word = words_of(texts, numbers)
     known = (word > UNKNOWN) & (word < vocab)

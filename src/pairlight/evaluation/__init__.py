@@ -1,7 +1,7 @@
 """How good scores are: ranking lists, labelled pairs, calibration, TREC files and significance."""
 
 from pairlight.evaluation.calibration import Calibration, fit_calibration
-from pairlight.evaluation.evaluate import evaluate_scores, kind_of
+from pairlight.evaluation.evaluate import evaluate_scores, task_type
 from pairlight.evaluation.labelled import best_threshold, pair_metrics
 from pairlight.evaluation.ranking import evaluate_run, rank_metrics
 from pairlight.evaluation.result import Kind, Result
@@ -17,7 +17,7 @@ __all__ = [
     "evaluate_run",
     "evaluate_scores",
     "fit_calibration",
-    "kind_of",
+    "task_type",
     "pair_metrics",
     "paired_bootstrap",
     "paired_t",

@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation.columns import Column
 from pairlight.evaluation.labelled import Bools, ThresholdMetric, best_threshold, both_kinds
 

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 Column = NDArray[np.float64]
 

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation.labelled import graded, pair_metrics
 from pairlight.evaluation.ranking import rank_metrics
 from pairlight.evaluation.result import Kind, Result
 
 
-def kind_of(pairs: Pairs) -> Kind:
+def task_type(pairs: Pairs) -> Kind:
     """Ranking where at least half of the pairs share their list with another and some list mixes labels.
 
     Anything else is labelled pairs, and so are labels that are not whole numbers, which ranking metrics cannot take.
@@ -27,9 +27,9 @@ def kind_of(pairs: Pairs) -> Kind:
     return "ranking" if shared and np.any(lowest < highest) and whole else "pairs"
 
 
-def usual_metric(pairs: Pairs) -> str:
+def default_metric(pairs: Pairs) -> str:
     """What a table is judged by where nothing else is asked for."""
-    if kind_of(pairs) == "ranking":
+    if task_type(pairs) == "ranking":
         return "MAP" if np.any(pairs.labels <= 0) else "nDCG@10"  # MAP is 1 where every text is a right answer
     return "Spearman" if graded(pairs.labels) else "accuracy"
 
@@ -42,12 +42,12 @@ def evaluate_scores(
     threshold: float | None = None,
     keep_empty: bool = False,
 ) -> Result:
-    """Measure the scores of a labelled table; `kind_of` chooses the kind where none is given.
+    """Measure the scores of a labelled table; `task_type` chooses the kind where none is given.
 
     `threshold` speaks only to labelled pairs and `keep_empty` only to rankings: see `pair_metrics`, `rank_metrics`.
     """
     label = pairs.labels
-    kind = kind or kind_of(pairs)
+    kind = kind or task_type(pairs)
     if kind == "ranking":
         return rank_metrics(scores, label, pairs.group, keep_empty=keep_empty)
     if kind == "pairs":

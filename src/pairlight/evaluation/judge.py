@@ -4,14 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation.evaluate import evaluate_scores
 from pairlight.evaluation.labelled import ThresholdMetric, best_threshold
 from pairlight.evaluation.result import Kind
-from pairlight.training.options import PAIR_METRICS
+from pairlight.training.config import PAIR_METRICS
 
 
-def judged(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
+def dev_metric(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
     """The dev metric, NaN where a score is; where it takes a threshold, the one that suits dev best."""
     if not np.isfinite(scores).all():
         return float("nan")
@@ -24,10 +24,10 @@ def judged(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
     return found[metric]
 
 
-def can_judge(dev: Pairs, metric: str, set_aside: bool) -> None:
+def check_dev_metric(dev: Pairs, metric: str, set_aside: bool) -> None:
     """Say so before training where dev can't choose an epoch."""
     try:
-        judged(dev, np.zeros(len(dev), np.float32), metric)
+        dev_metric(dev, np.zeros(len(dev), np.float32), metric)
     except InputError as error:
         more = " Wrong texts can be mined: --negatives random." if set_aside and (dev.labels > 0).all() else ""
         raise InputError(f"The dev set can't choose the best epoch by {metric}. {error}{more}") from None

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation.columns import Column, column, columns
 from pairlight.evaluation.result import Result
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation.columns import columns, grades
 from pairlight.evaluation.result import Result
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation.columns import Column, column
 
 

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from numpy.typing import ArrayLike
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 from pairlight.evaluation.columns import column, grades
-from pairlight.files import write_text
+from pairlight.core.files import write_text
 
 T = TypeVar("T")
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from pairlight.errors import InputError
-from pairlight.explain.explanation import Comparison, Contributions, Difference, Explanation, Side, Word
+from pairlight.core.errors import InputError
+from pairlight.explain.data import Comparison, Contributions, Difference, Explanation, Side, Word
 from pairlight.explain.grids import STRONGEST, by_word, channels_of, strongest
 from pairlight.explain.mechanisms import Reading, account_of
-from pairlight.explain.stages import Integrated, apart, interaction, run
-from pairlight.explain.words import by_cells, by_vectors, left_out
+from pairlight.explain.trace import Integrated, apart, interaction, run
+from pairlight.explain.attribution import by_cells, by_vectors, left_out
 from pairlight.models.base import PairModel
-from pairlight.models.scoring import tokens
-from pairlight.text.letters import SPELLINGS
+from pairlight.inference.scoring import tokens
+from pairlight.text.ngrams import SPELLINGS
 from pairlight.text.parse import unbracketed
 from pairlight.text.tokenizer import Tokenizer
 
@@ -113,7 +113,7 @@ def side_of(tokenizer: Tokenizer, text: str, limit: int, which: str, *, parses: 
 
 
 def _known(tokenizer: Tokenizer, word: str) -> bool:
-    pieces = [word] if tokenizer.view == "words" else SPELLINGS[tokenizer.view](word)
+    pieces = [word] if tokenizer.input_kind == "words" else SPELLINGS[tokenizer.input_kind](word)
     return any(piece in tokenizer.places for piece in pieces)
 
 

@@ -2,16 +2,16 @@
 
 from torch import Tensor
 
-from pairlight.explain.explanation import Cell, Grid, GridKind, Span, Word
-from pairlight.explain.stages import Call, Integrated, Run, changed, integrated
+from pairlight.explain.data import Cell, Grid, GridKind, Span, Word
+from pairlight.explain.trace import Call, Integrated, Run, changed, integrated
 from pairlight.kernels import kmax
 from pairlight.models.arc_ii import SegmentPairs
-from pairlight.parts.aggregate import KMax
-from pairlight.parts.autoencoder import TreeAutoencoder
-from pairlight.parts.grams import GramCosine
-from pairlight.parts.interact import CosineApart
-from pairlight.parts.phrases import Phrases
-from pairlight.parts.tree import Trees
+from pairlight.layers.topk import KMax
+from pairlight.layers.tree_autoencoder import TreeAutoencoder
+from pairlight.layers.ngrams import GramCosine
+from pairlight.layers.interactions import CosinePerDirection
+from pairlight.layers.phrases import Phrases
+from pairlight.layers.trees import Trees
 
 STRONGEST = 12  # cells that are told where the model itself keeps no certain number
 Spans = tuple[Span, ...]
@@ -112,7 +112,7 @@ def _without(seen: Run, met: Call, cells: list[tuple[int, int, int]]) -> list[fl
 def _names(met: Call, channels: int) -> list[str]:
     """Names of the channels, after the part that made them."""
     module = met.module
-    if isinstance(module, CosineApart):
+    if isinstance(module, CosinePerDirection):
         return ["cosine of forward states", "cosine of backward states"]
     if isinstance(module, GramCosine):
         numbers = range(1, module.grams + 1)

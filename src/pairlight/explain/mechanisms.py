@@ -9,26 +9,26 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pairlight.explain.explanation import Fact, Grid, Path, Side, Span, Table, Weights
+from pairlight.explain.data import Fact, Grid, Path, Side, Span, Table, Weights
 from pairlight.explain.grids import Spans, grid
-from pairlight.explain.stages import Call, Integrated, Run, integrated, parts, repeated
-from pairlight.explain.words import grown
+from pairlight.explain.trace import Call, Integrated, Run, integrated, parts, repeated
+from pairlight.explain.attribution import grown
 from pairlight.models.bm25 import BM25
 from pairlight.models.cdssm import CDSSM
 from pairlight.models.deepmatch import DeepMatch
 from pairlight.models.drmm import DRMM
 from pairlight.models.esim import ESIM
 from pairlight.models.pacrr import PACRR
-from pairlight.parts import Tokens
-from pairlight.parts.bins import BinWeights, bin_of
-from pairlight.parts.embed import Gate, Words
-from pairlight.parts.grid_conv import GridConv
-from pairlight.parts.grid_pool import GridPool, pieces
-from pairlight.parts.halving import GridHalvingCNN
-from pairlight.parts.letters import Spelt, windows_of_three
-from pairlight.parts.shares import weighed
-from pairlight.parts.soft_bins import SoftBins
-from pairlight.parts.spatial import SpatialGRU
+from pairlight.layers.types import Tokens
+from pairlight.layers.histogram import BinWeights, bin_of
+from pairlight.layers.embedding import Gate, Words
+from pairlight.layers.grid_conv import GridConv
+from pairlight.layers.grid_pool import GridPool, pieces
+from pairlight.layers.conv_pool import GridConvPoolCNN
+from pairlight.layers.char_ngrams import CharNgramEmbedding, windows_of_three
+from pairlight.layers.attention import embed_with_attention
+from pairlight.layers.kernel_pooling import KernelPooling
+from pairlight.layers.spatial_gru import SpatialGRU
 from pairlight.text.tokenizer import Tokenizer
 
 MOST = 15  # lines of a table
@@ -174,7 +174,7 @@ def _terms(reading: Reading, model: BM25, _: Call, account: Account) -> None:
 def _histograms(reading: Reading, model: DRMM, _: Call, account: Account) -> None:
     z = next(call.output[0, :, 0] for call in reading.seen.calls if call.module is model.score)
     idf = model.idf[reading.seen.left.ids[0].clamp(max=model.vocab)]
-    a = weighed(model.words, reading.seen.left, reading.seen.right)[2]
+    a = embed_with_attention(model.words, reading.seen.left, reading.seen.right)[2]
     g = a[0] if model.rare is None else a[0] * (model.rare * idf).softmax(0)
     account.weights.append(Weights("term gate", _numbers(g)))
     facts = [
@@ -185,22 +185,22 @@ def _histograms(reading: Reading, model: DRMM, _: Call, account: Account) -> Non
     account.tables.append(Table("left words", about, tuple(facts)))
 
 
-def _letters(reading: Reading, spelt: Spelt, call: Call, account: Account) -> None:
+def _letters(reading: Reading, spelt: CharNgramEmbedding, call: Call, account: Account) -> None:
     """Each piece's part of what its word adds: the word's vector is the sum of its pieces'."""
     if isinstance(reading.seen.model, CDSSM) or any(table.name == "letters" for table in account.tables):
         return
     if reading.grown is None or not reading.grown.adds_up:
         return
-    slopes: list[tuple[Spelt, int, Tensor]] = []
+    slopes: list[tuple[CharNgramEmbedding, int, Tensor]] = []
     for part in reading.grown.parts:
         tokens = [each for each in part.call.args if isinstance(each, Tokens)][part.index]
-        if isinstance(part.call.module, Spelt):
+        if isinstance(part.call.module, CharNgramEmbedding):
             slopes.append((part.call.module, 0 if tokens is reading.grown.left else 1, part.slope))
     about = "The pieces that words are spelt with, and what they add to the score by integrated gradients."
     account.tables.append(Table("letters", about, _pieces(reading, slopes)))
 
 
-def _pieces(reading: Reading, slopes: list[tuple[Spelt, int, Tensor]]) -> tuple[Fact, ...]:
+def _pieces(reading: Reading, slopes: list[tuple[CharNgramEmbedding, int, Tensor]]) -> tuple[Fact, ...]:
     """What each piece adds, in all words together, where the score follows a word's vector by this slope [L, D]."""
     vocabulary = reading.tokenizer.pieces
     adds: dict[int, float] = {}
@@ -231,11 +231,11 @@ def _windows(reading: Reading, model: CDSSM, _: Call, account: Account) -> None:
     tanh has the same part of the score as what comes out of it. Either text has one half of the score to share out.
     """
     spelt = model.words
-    read = [text.x[0] for _, call in reading.seen.of(Spelt) for text in parts(call.output)]  # [L, 3·hidden] each
+    read = [text.x[0] for _, call in reading.seen.of(CharNgramEmbedding) for text in parts(call.output)]  # [L, 3·hidden] each
     coded = [(call.args[0][0], call.output[0]) for call in reading.seen.calls if call.module is model.out]
     y = [z.tanh() for _, z in coded]
     windows: list[Fact] = []
-    slopes: list[tuple[Spelt, int, Tensor]] = []
+    slopes: list[tuple[CharNgramEmbedding, int, Tensor]] = []
     for side, text in enumerate((reading.left, reading.right)):
         v, z = coded[side]
         best, at = windows_of_three(F.pad(read[side], (0, 0, 1, 1))[None])[0].max(0)  # [hidden]
@@ -319,7 +319,7 @@ def _bins(reading: Reading, part: BinWeights, call: Call, account: Account) -> N
     account.tables.append(Table("bins", about, _shared_out(facts)))
 
 
-def _kernels(reading: Reading, part: SoftBins, call: Call, account: Account) -> None:
+def _kernels(reading: Reading, part: KernelPooling, call: Call, account: Account) -> None:
     score = getattr(reading.seen.model, "score", None)
     first = score[0] if isinstance(score, nn.Sequential) else score
     phi = call.output[0]
@@ -373,7 +373,7 @@ def _pooled(reading: Reading, pool: GridPool, call: Call, account: Account) -> N
     account.tables.append(Table("pooled cells", about, _shared_out(facts)))
 
 
-def _halved(reading: Reading, part: GridHalvingCNN, call: Call, account: Account) -> None:
+def _halved(reading: Reading, part: GridConvPoolCNN, call: Call, account: Account) -> None:
     """The cells of the last layer, with the words that each of them looks at."""
     found = integrated(reading.seen, [part])
     if found is None or not found.adds_up:
@@ -387,7 +387,7 @@ def _halved(reading: Reading, part: GridHalvingCNN, call: Call, account: Account
     account.tables.append(Table("pooled cells", about, _shared_out(facts)))
 
 
-def _reach(part: GridHalvingCNN, place: int, spans: Spans) -> tuple[int, ...]:
+def _reach(part: GridConvPoolCNN, place: int, spans: Spans) -> tuple[int, ...]:
     first, last = place, place
     for halving in reversed(part.halvings):
         first, last = 2 * first, 2 * last + 1 + int(halving.more)  # type: ignore[arg-type]
@@ -401,13 +401,13 @@ READERS: dict[type[nn.Module], Reader] = {
     SpatialGRU: _scanned,
     BM25: _terms,
     DRMM: _histograms,
-    Spelt: _letters,
+    CharNgramEmbedding: _letters,
     CDSSM: _windows,
     DeepMatch: _topics,
     BinWeights: _bins,
-    SoftBins: _kernels,
+    KernelPooling: _kernels,
     GridPool: _pooled,
-    GridHalvingCNN: _halved,
+    GridConvPoolCNN: _halved,
 }
 
 

@@ -8,15 +8,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from pairlight.data.batches import by_length
+from pairlight.data.batching import by_length
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
-from pairlight.explain.explanation import Neighbour
-from pairlight.explain.stages import apart, hooked, run
+from pairlight.core.errors import InputError
+from pairlight.explain.data import Neighbour
+from pairlight.explain.trace import apart, hooked, run
 from pairlight.models.base import PairModel
-from pairlight.models.scoring import score_pairs, tokens
-from pairlight.parts import Seq
-from pairlight.text.tokenizer import Encoded
+from pairlight.inference.scoring import score_pairs, tokens
+from pairlight.layers.types import Seq
+from pairlight.text.tokenizer import TokenizedTexts
 
 SAMPLE = 1000  # pairs that the spread of a feature is taken from
 BATCH = 256
@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.integer]
 
 
-def nearest_pairs(model: PairModel, encoded: Encoded, pairs: Pairs, n: int) -> tuple[Neighbour, ...]:
+def nearest_pairs(model: PairModel, encoded: TokenizedTexts, pairs: Pairs, n: int) -> tuple[Neighbour, ...]:
     """The `n` of these pairs most like that of texts 0 and 1, behind which the pairs' own texts stand encoded.
 
     Alike are pairs of which the same enters the score: likeness = 1 / (1 + d), d the root mean square distance of what
@@ -58,7 +58,7 @@ def nearest_pairs(model: PairModel, encoded: Encoded, pairs: Pairs, n: int) -> t
     )
 
 
-def scoring_stages(model: PairModel, encoded: Encoded) -> list[nn.Module]:
+def scoring_stages(model: PairModel, encoded: TokenizedTexts) -> list[nn.Module]:
     """The stage `score`, else the outermost stages that give one number a pair; the longest text is read to see."""
     score = getattr(model, "score", None)
     if isinstance(score, nn.Module):
@@ -71,7 +71,7 @@ def scoring_stages(model: PairModel, encoded: Encoded) -> list[nn.Module]:
 
 
 def _by_features(
-    model: PairModel, stages: list[nn.Module], encoded: Encoded, left: Rows, right: Rows
+    model: PairModel, stages: list[nn.Module], encoded: TokenizedTexts, left: Rows, right: Rows
 ) -> tuple[Floats, Floats]:
     (_, own, _), *_ = _read(model, stages, encoded, np.array([0]), np.array([1]))
     some = np.unique(np.linspace(0, len(left) - 1, min(SAMPLE, len(left))).astype(np.int64))
@@ -87,7 +87,7 @@ def _by_features(
 
 @torch.no_grad()
 def _read(
-    model: PairModel, stages: list[nn.Module], encoded: Encoded, left: Rows, right: Rows
+    model: PairModel, stages: list[nn.Module], encoded: TokenizedTexts, left: Rows, right: Rows
 ) -> Iterator[tuple[Rows, Tensor, Tensor]]:
     """Pairs in batches: their rows, what enters their scores [B, D], their scores [B]."""
     device = _device(model)
@@ -108,7 +108,7 @@ def _vector(given: Tensor | Seq) -> Tensor:
     return x.sum(1) if x.dim() == 3 else x
 
 
-def _shared(encoded: Encoded, text: int) -> Floats:
+def _shared(encoded: TokenizedTexts, text: int) -> Floats:
     """The cosine of the counts of words of one text with each text."""
     counts = [
         dict(zip(*np.unique(words, return_counts=True), strict=True))

@@ -1,10 +1,10 @@
 """The few loops that need native speed, each beside its plain PyTorch twin."""
 
-from pairlight.kernels.kmax import kmax
-from pairlight.kernels.library import Status, status
-from pairlight.kernels.lstm import bilstm, lstm
-from pairlight.kernels.product_kmax import product_kmax
-from pairlight.kernels.spatial_gru import GridStates, GruWeights, spatial_gru, spatial_gru_states
+from pairlight.kernels.autograd.kmax import kmax
+from pairlight.kernels.native.library import Status, status
+from pairlight.kernels.autograd.lstm import bilstm, lstm
+from pairlight.kernels.autograd.product_kmax import product_kmax
+from pairlight.kernels.autograd.spatial_gru import GridStates, GruWeights, spatial_gru, spatial_gru_states
 
 __all__ = [
     "GridStates",

@@ -1,14 +1,13 @@
-"""The table of models: one line a model, one word to switch."""
+"""The table of models, by name."""
 
-import difflib
 from typing import Any
 
-from pairlight.errors import InputError
+from pairlight.core.errors import unknown_name
 from pairlight.models.amv_lstm import AMVLSTM
 from pairlight.models.anmm import ANMM
 from pairlight.models.arc_i import ARCI
 from pairlight.models.arc_ii import ARCII
-from pairlight.models.base import PairModel, defaults
+from pairlight.models.base import PairModel
 from pairlight.models.bi_lstm_rnn import BiLSTMRNN
 from pairlight.models.bi_match_srnn import BiMatchSRNN
 from pairlight.models.bm25 import BM25
@@ -28,6 +27,7 @@ from pairlight.models.multigran_cnn import MultiGranCNN
 from pairlight.models.mv_lstm import MVLSTM
 from pairlight.models.pacrr import PACRR
 from pairlight.models.random import Random
+from pairlight.models.settings import check_settings
 from pairlight.models.urae import URAE
 
 MODELS: dict[str, type[PairModel]] = {
@@ -58,58 +58,14 @@ MODELS: dict[str, type[PairModel]] = {
 }
 
 
-def model_named(name: str) -> type[PairModel]:
+def model_class(name: str) -> type[PairModel]:
     """The class of a model in MODELS."""
     if name not in MODELS:
-        close = difflib.get_close_matches(name, MODELS, n=1, cutoff=0.5)
-        hint = f" Did you mean '{close[0]}'?" if close else ""
-        raise InputError(f"No model named '{name}'.{hint} The models are: {', '.join(MODELS)}.")
+        raise unknown_name("model", name, MODELS)
     return MODELS[name]
 
 
 def build(name: str, vocab: int, **settings: Any) -> PairModel:
-    """The model of that name with these settings, its weights not yet trained."""
-    model = model_named(name)
-    return model(vocab, **checked(name, settings))
-
-
-def checked(name: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings as the model takes them: known names only, text turned into numbers, sizes at least 1."""
-    known = defaults(model_named(name))
-    return {key: _checked(name, key, value, known) for key, value in settings.items()}
-
-
-def _checked(name: str, key: str, value: Any, known: dict[str, Any]) -> Any:
-    if key not in known:
-        listed = ", ".join(f"{k}={v}" for k, v in known.items()) or "none"
-        raise InputError(f"{name} has no setting '{key}'. Its settings, with defaults: {listed}.")
-    kind = type(known[key])
-    taken = _as(kind, value)
-    if taken is None:
-        raise InputError(f"{name}: {key}={value!r} is no {_KINDS[kind]}; the default is {known[key]}.")
-    if kind is int and taken < (0 if key == "seed" else 1):
-        raise InputError(f"{name}: {key}={taken} is too small: it must be at least 1.")
-    if kind is int and taken >= 2**31:
-        raise InputError(f"{name}: {key}={taken} is too large: it must be below 2147483648.")
-    if kind is float and not 0 <= taken < (1 if key == "dropout" else float("inf")):
-        rule = "it must be at least 0 and below 1" if key == "dropout" else "it must not be negative"
-        raise InputError(f"{name}: {key}={taken} is out of range: {rule}.")
-    return taken
-
-
-_KINDS = {int: "whole number", float: "number", bool: "true or false", str: "word"}
-
-
-def _as(kind: type, value: Any) -> Any:
-    """The value as this kind, or None where it is not one."""
-    if kind is bool:
-        return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}.get(str(value).lower())
-    if kind is str:
-        return value if isinstance(value, str) else None
-    if isinstance(value, bool):
-        return None
-    try:
-        taken = kind(value)
-    except (TypeError, ValueError):
-        return None
-    return taken if not isinstance(value, float) or taken == value else None
+    """The model of this name with these settings, untrained."""
+    model = model_class(name)
+    return model(vocab, **check_settings(name, model, settings))

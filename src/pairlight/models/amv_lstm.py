@@ -1,20 +1,22 @@
 """aMV-LSTM: MV-LSTM that first learns which words of a text deserve attention."""
 
-from typing import Unpack
+from typing import Annotated, Unpack
 
 from torch import Tensor
 
-from pairlight.models.base import Apart
-from pairlight.parts import Seq, Tokens
-from pairlight.parts.aggregate import KMax
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.encode import BiLSTM
-from pairlight.parts.interact import interaction_named
-from pairlight.parts.score import MLP
-from pairlight.parts.strongest import strongest
+from pairlight.layers.embedding import EmbeddingSettings, Gate, WordEmbedding
+from pairlight.layers.fused_topk import fused_topk
+from pairlight.layers.heads import MLP
+from pairlight.layers.interactions import InteractionName, build_interaction
+from pairlight.layers.lstm import BiLSTM
+from pairlight.layers.settings import Size
+from pairlight.layers.topk import KMax
+from pairlight.layers.types import Seq, Tokens
+from pairlight.models.base import DualEncoder
+from pairlight.text.inputs import WORDS
 
 
-class AMVLSTM(Apart[Seq]):
+class AMVLSTM(DualEncoder[Seq]):
     """Weigh the words of a text, then match the two texts at every pair of positions.
 
     a_t  = exp(v·x_t) / sum_j exp(v·x_j),   y_t = a_t x_t, of the left text's words by default
@@ -28,7 +30,7 @@ class AMVLSTM(Apart[Seq]):
 
     Settings:
       hidden       size of the LSTM's state in each direction
-      interaction  how two positions are compared: cosine, cosine-apart, bilinear or tensor
+      interaction  how two positions are compared: cosine, cosine-per-direction, bilinear or tensor
       channels     slices of the tensor
       k            how many of the strongest interactions are kept in each channel
       mlp          size of the hidden layer before the score
@@ -36,31 +38,31 @@ class AMVLSTM(Apart[Seq]):
 
     paper = "Belkacem et al., SAC 2019"
     family = "composition"
+    inputs = WORDS
 
-    def __init__(  # type: ignore[misc]  # a word setting with a default of this model's own
+    def __init__(  # type: ignore[misc]  # an embedding setting with a default of this model's own
         self,
         vocab: int,
         *,
-        hidden: int = 50,
-        interaction: str = "cosine-apart",
-        channels: int = 4,
-        k: int = 100,
-        mlp: int = 50,
-        gate: str = "left",
-        **words: Unpack[WordSettings],
+        hidden: Size = 50,
+        interaction: Annotated[str, InteractionName] = "cosine-per-direction",
+        channels: Size = 4,
+        k: Size = 100,
+        mlp: Size = 50,
+        gate: Annotated[str, Gate] = "left",
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        self.words = Words(vocab, gate=gate, **words)
-        self.encode = BiLSTM(self.words.dim, hidden)
-        self.interact = interaction_named(interaction, 2 * hidden, channels)
+        self.embed = WordEmbedding(vocab, gate=gate, **embedding)
+        self.encode = BiLSTM(self.embed.dim, hidden)
+        self.interact = build_interaction(interaction, 2 * hidden, channels)
         self.aggregate = KMax(k)
         self.score = MLP(self.interact.channels * k, mlp)
 
-    def left(self, tokens: Tokens) -> Seq:
-        return self.encode(self.words.of_left(tokens))
+    def encode_left(self, tokens: Tokens) -> Seq:
+        return self.encode(self.embed.left(tokens))
 
-    def right(self, tokens: Tokens) -> Seq:
-        return self.encode(self.words.of_right(tokens))
+    def encode_right(self, tokens: Tokens) -> Seq:
+        return self.encode(self.embed.right(tokens))
 
     def match(self, u: Seq, v: Seq) -> Tensor:
-        return self.score(strongest(self.interact, self.aggregate, u, v))
+        return self.score(fused_topk(self.interact, self.aggregate, u, v))

@@ -1,16 +1,18 @@
 """aNMM: what two words' likeness is worth depends on its value alone, and the question's words share the say."""
 
-from typing import Unpack
+from typing import Annotated, Unpack
 
 import torch
 from torch import Tensor
 
+from pairlight.layers.attention import embed_with_attention
+from pairlight.layers.embedding import EmbeddingSettings, Gate, WordEmbedding
+from pairlight.layers.histogram import BinWeights
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Tokens
+from pairlight.layers.word_cosine import WordCosine
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
-from pairlight.parts.bins import BinWeights
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.shares import weighed
-from pairlight.parts.word_cosine import WordCosine
+from pairlight.text.inputs import InputSpec
 
 
 class ANMM(PairModel):
@@ -36,23 +38,27 @@ class ANMM(PairModel):
 
     paper = "Yang et al., CIKM 2016"
     family = "interaction"
-    draws = False  # a word without a vector is like itself alone
-    recipe = {"freeze": True}
+    inputs = InputSpec(pretrained_vectors=True, random_oov=False)
+    training_defaults = {"freeze": True}
 
-    def __init__(  # type: ignore[misc]  # a word setting with a default of this model's own
-        self, vocab: int, *, bins: int = 600, gate: str = "left", **words: Unpack[WordSettings]
+    def __init__(  # type: ignore[misc]  # an embedding setting with a default of this model's own
+        self,
+        vocab: int,
+        *,
+        bins: Size = 600,
+        gate: Annotated[str, Gate] = "left",
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        self.words = Words(vocab, gate=gate, **words)
+        self.embed = WordEmbedding(vocab, gate=gate, **embedding)
         self.interact = WordCosine(vocab)
         self.aggregate = BinWeights(bins)
 
-    def reset(self, scale: float) -> None:
-        super().reset(scale)
+    def init_weights(self, scale: float) -> None:
+        super().init_weights(scale)
         with torch.no_grad():
             self.aggregate.w[-1] = 1
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v, a, b = weighed(self.words, left, right)
+        u, v, a, b = embed_with_attention(self.embed, left, right)
         h = self.aggregate(self.interact(u, v), b).sigmoid()  # [B, L]
         return (a * h).sum(1)

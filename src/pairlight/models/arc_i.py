@@ -1,22 +1,23 @@
 """ARC-I: convolution and pooling make a vector of each text by itself, a small network compares the two."""
 
-from typing import Unpack
+from typing import Annotated, Literal, Unpack
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from pairlight.errors import InputError
-from pairlight.models.base import Apart
-from pairlight.parts import Tokens, facing_vectors
-from pairlight.parts.dynamic_cnn import DynamicCNN
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.halving import HalvingCNN
-from pairlight.parts.score import MLP
+from pairlight.layers.conv_pool import ConvPoolCNN
+from pairlight.layers.dynamic_cnn import DynamicCNN
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.heads import MLP
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Tokens, tile_left_vectors
+from pairlight.models.base import DualEncoder
+from pairlight.text.inputs import WORDS, InputSpec
 
-PRESETS = ("paper", "mv-lstm")
+Preset = Literal["paper", "mv-lstm"]
 
 
-class ARCI(Apart[Tensor]):
+class ARCI(DualEncoder[Tensor]):
     """Shrink each text by itself, layer by layer, then compare what is left.
 
     y_t = relu(W [z_t ; .. ; z_t+m-1] + b), silent where the window begins behind the text;  z = x in the first layer
@@ -44,42 +45,37 @@ class ARCI(Apart[Tensor]):
 
     paper = "Hu et al., NIPS 2014"
     family = "composition"
-    recipe = {"lr": 0.01, "epsilon": 1e-10}
+    inputs = InputSpec(pretrained_vectors=True, max_lengths=("length", "length"))
+    training_defaults = {"lr": 0.01, "epsilon": 1e-10}
 
     def __init__(
         self,
         vocab: int,
         *,
-        preset: str = "paper",
-        maps: int = 50,
-        width: int = 3,
-        layers: int = 2,
-        length: int = 50,
-        mlp: int = 200,
-        **words: Unpack[WordSettings],
+        preset: Annotated[str, Preset] = "paper",
+        maps: Size = 50,
+        width: Size = 3,
+        layers: Size = 2,
+        length: Size = 50,
+        mlp: Size = 200,
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        if preset not in PRESETS:
-            raise InputError(f"preset={preset!r} is none of {', '.join(PRESETS)}.")
-        self.words = Words(vocab, **words)
-        dim = self.words.dim
-        sides: list[HalvingCNN] | list[DynamicCNN]
+        self.embed = WordEmbedding(vocab, **embedding)
+        dim = self.embed.dim
+        sides: list[ConvPoolCNN] | list[DynamicCNN]
         if preset == "paper":
-            sides = [HalvingCNN(dim, maps, width, layers, length)]  # one for both
+            sides = [ConvPoolCNN(dim, maps, width, layers, length)]  # one for both
         else:
+            self.inputs = WORDS  # texts of any length are read whole
             sides = [DynamicCNN(dim, maps, width, layers, least=4, top=1, bias=False) for _ in range(2)]
-        self.encode = nn.ModuleList(sides)
+        self.encode = list(sides)
         self.score = MLP(2 * sides[0].features, mlp)
 
-    @property
-    def reads(self) -> tuple[str, str] | None:
-        return ("length", "length") if self.settings["preset"] == "paper" else None
+    def encode_left(self, tokens: Tokens) -> Tensor:
+        return self.encode[0](self.embed.left(tokens))
 
-    def left(self, tokens: Tokens) -> Tensor:
-        return self.encode[0](self.words.of_left(tokens))
-
-    def right(self, tokens: Tokens) -> Tensor:
-        return self.encode[-1](self.words.of_right(tokens))
+    def encode_right(self, tokens: Tokens) -> Tensor:
+        return self.encode[-1](self.embed.right(tokens))
 
     def match(self, u: Tensor, v: Tensor) -> Tensor:
-        return self.score(torch.cat(facing_vectors(u, v), 1))
+        return self.score(torch.cat(tile_left_vectors(u, v), 1))

@@ -2,16 +2,19 @@
 
 from typing import Unpack
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from pairlight.layers.conv_pool import ConvPool, GridConvPoolCNN, places
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.heads import MLP
+from pairlight.layers.layer import Layer
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Grid, Seq, Tokens, masked_grid, tile_left
 from pairlight.models.base import PairModel
-from pairlight.parts import Grid, Seq, Tokens, facing, grid_of
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.halving import GridHalvingCNN, Halving, places
-from pairlight.parts.score import MLP
+from pairlight.text.inputs import InputSpec
 
 
-class SegmentPairs(nn.Module):
+class SegmentPairs(Layer):
     """z_ij = the largest of relu(W [x_2i .. x_2i+m-1 ; y_2j .. y_2j+m-1] + b) over 2 x 2 neighbouring pairs of segments
 
     W = [A B] has a part for each text, and the largest sum of a_i + b_j is the sum of the largest a_i and b_j:
@@ -19,13 +22,12 @@ class SegmentPairs(nn.Module):
     """
 
     def __init__(self, dim: int, maps: int, width: int, length: int) -> None:
-        super().__init__()
-        self.left = Halving(dim, maps, width, length, bias=False)
-        self.right = Halving(dim, maps, width, length)
+        self.left = ConvPool(dim, maps, width, length, bias=False)
+        self.right = ConvPool(dim, maps, width, length)
 
     def forward(self, u: Seq, v: Seq) -> Grid:
-        a, b = facing(self.left(u), self.right(v))
-        return grid_of(a, b, (a.x.mT[..., None] + b.x.mT[:, :, None]).relu())  # [B, maps, L, R]
+        a, b = tile_left(self.left(u), self.right(v))
+        return masked_grid(a, b, (a.x.mT[..., None] + b.x.mT[:, :, None]).relu())  # [B, maps, L, R]
 
 
 class ARCII(PairModel):
@@ -53,28 +55,24 @@ class ARCII(PairModel):
 
     paper = "Hu et al., NIPS 2014"
     family = "interaction"
+    inputs = InputSpec(pretrained_vectors=True, max_lengths=("length", "length"))
 
     def __init__(
         self,
         vocab: int,
         *,
-        maps: int = 16,
-        width: int = 3,
-        layers: int = 3,
-        length: int = 50,
-        mlp: int = 50,
-        **words: Unpack[WordSettings],
+        maps: Size = 16,
+        width: Size = 3,
+        layers: Size = 3,
+        length: Size = 50,
+        mlp: Size = 50,
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        self.words = Words(vocab, **words)
+        self.embed = WordEmbedding(vocab, **embedding)
         _, *after = places(length, width, layers)
-        self.interact = SegmentPairs(self.words.dim, maps, width, length)
-        self.aggregate = GridHalvingCNN(maps, width, after)
+        self.interact = SegmentPairs(self.embed.dim, maps, width, length)
+        self.aggregate = GridConvPoolCNN(maps, width, after)
         self.score = MLP(self.aggregate.features, mlp)
 
-    @property
-    def reads(self) -> tuple[str, str]:
-        return "length", "length"
-
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        return self.score(self.aggregate(self.interact(*self.words(left, right))))
+        return self.score(self.aggregate(self.interact(*self.embed(left, right))))

@@ -5,14 +5,16 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from pairlight.models.base import Apart
-from pairlight.parts import Seq, Tokens
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.encode import LSTM, last_state
-from pairlight.parts.score import CosineScore
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.heads import CosineScore
+from pairlight.layers.lstm import LSTM, last_state
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Seq, Tokens
+from pairlight.models.base import DualEncoder
+from pairlight.text.inputs import WORDS
 
 
-class BiLSTMRNN(Apart[Tensor]):
+class BiLSTMRNN(DualEncoder[Tensor]):
     """Read each text in both directions, compare where the two readings end.
 
     h = [forward LSTM(x) at the last word ; backward LSTM(x) at the first word]
@@ -24,19 +26,19 @@ class BiLSTMRNN(Apart[Tensor]):
 
     paper = "Wan et al., AAAI 2016"
     family = "composition"
+    inputs = WORDS
 
-    def __init__(self, vocab: int, *, hidden: int = 50, **words: Unpack[WordSettings]) -> None:
-        super().__init__()
-        self.words = Words(vocab, **words)
-        self.forwards = LSTM(self.words.dim, hidden)
-        self.backwards = LSTM(self.words.dim, hidden, backwards=True)
+    def __init__(self, vocab: int, *, hidden: Size = 50, **embedding: Unpack[EmbeddingSettings]) -> None:
+        self.embed = WordEmbedding(vocab, **embedding)
+        self.forwards = LSTM(self.embed.dim, hidden)
+        self.backwards = LSTM(self.embed.dim, hidden, backwards=True)
         self.score = CosineScore()
 
-    def left(self, tokens: Tokens) -> Tensor:
-        return self.encode(self.words.of_left(tokens))
+    def encode_left(self, tokens: Tokens) -> Tensor:
+        return self.encode(self.embed.left(tokens))
 
-    def right(self, tokens: Tokens) -> Tensor:
-        return self.encode(self.words.of_right(tokens))
+    def encode_right(self, tokens: Tokens) -> Tensor:
+        return self.encode(self.embed.right(tokens))
 
     def match(self, u: Tensor, v: Tensor) -> Tensor:
         return self.score(u, v)

@@ -1,14 +1,17 @@
 """Bi-Match-SRNN: Match-SRNN that scans the grid from both of its corners."""
 
-from typing import Unpack
+from typing import Annotated, Unpack
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from pairlight.layers.basic import Linear
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.interactions import InteractionName, build_interaction
+from pairlight.layers.settings import Size
+from pairlight.layers.spatial_gru import Activation, BiSpatialGRU, fused_scan
+from pairlight.layers.types import Tokens
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.interact import interaction_named
-from pairlight.parts.spatial import BiSpatialGRU, scanned
+from pairlight.text.inputs import WORDS
 
 
 class BiMatchSRNN(PairModel):
@@ -33,28 +36,28 @@ class BiMatchSRNN(PairModel):
 
     paper = "Wan et al., IJCAI 2016"
     family = "interaction"
-    recipe = {"lr": 0.1, "epsilon": 1e-10}
+    inputs = WORDS
+    training_defaults = {"lr": 0.1, "epsilon": 1e-10}
 
     def __init__(
         self,
         vocab: int,
         *,
-        hidden: int = 10,
-        channels: int = 10,
-        interaction: str = "tensor",
+        hidden: Size = 10,
+        channels: Size = 10,
+        interaction: Annotated[str, InteractionName] = "tensor",
         reset_gates: bool = True,
         tied_gates: bool = False,
-        activation: str = "tanh",
-        **words: Unpack[WordSettings],
+        activation: Annotated[str, Activation] = "tanh",
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        self.words = Words(vocab, **words)
-        self.interact = interaction_named(interaction, self.words.dim, channels)
+        self.embed = WordEmbedding(vocab, **embedding)
+        self.interact = build_interaction(interaction, self.embed.dim, channels)
         self.aggregate = BiSpatialGRU(
             self.interact.channels, hidden, reset_gates=reset_gates, tied_gates=tied_gates, activation=activation
         )
-        self.score = nn.Linear(2 * hidden, 1)
+        self.score = Linear(2 * hidden, 1)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        return self.score(scanned(self.interact, self.aggregate, u, v))[:, 0]
+        u, v = self.embed(left, right)
+        return self.score(fused_scan(self.interact, self.aggregate, u, v))[:, 0]

@@ -6,9 +6,11 @@ from torch import Tensor
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
+from pairlight.layers.layer import buffer
+from pairlight.layers.settings import NonNegative
+from pairlight.layers.types import Tokens
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
-from pairlight.text.tokenizer import Encoded
+from pairlight.text.tokenizer import TokenizedTexts
 
 
 class BM25(PairModel):
@@ -28,13 +30,12 @@ class BM25(PairModel):
     paper = "Robertson et al., TREC 1995"
     family = "lexical"
 
-    def __init__(self, vocab: int, *, k1: float = 1.2, b: float = 0.75) -> None:
-        super().__init__()
+    def __init__(self, vocab: int, *, k1: NonNegative = 1.2, b: NonNegative = 0.75) -> None:
         self.vocab, self.k1, self.b = vocab, k1, b
-        self.register_buffer("idf", torch.zeros(vocab + 1))  # the last is that of a word never seen
-        self.register_buffer("average", torch.ones(()))
+        self.idf = buffer(vocab + 1)  # the last is that of a word never seen
+        self.average = buffer(fill=1.0)
 
-    def prepare(self, texts: Encoded, pairs: Pairs) -> None:
+    def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
         documents = np.unique(pairs.right)
         df = document_frequency(texts, documents, self.vocab)
         self.idf = torch.from_numpy(np.log1p((len(documents) - df + 0.5) / (df + 0.5))).float()

@@ -1,16 +1,19 @@
 """CDSSM: letter trigrams word by word, read in windows of three words, the strongest window of each unit kept."""
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
-from pairlight.models.base import Apart
-from pairlight.parts import Seq, Tokens
-from pairlight.parts.letters import Spelt, glorot, windows_of_three
-from pairlight.parts.score import CosineScore
+from pairlight.layers.basic import Linear
+from pairlight.layers.char_ngrams import CharNgramEmbedding, glorot_uniform, windows_of_three
+from pairlight.layers.heads import CosineScore
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Seq, Tokens
+from pairlight.models.base import DualEncoder
+from pairlight.text.inputs import InputSpec
 
 
-class CDSSM(Apart[Tensor]):
+class CDSSM(DualEncoder[Tensor]):
     """Read each text in windows of three words, keep what is strongest in it, compare by cosine.
 
     f_t = how often each letter trigram stands in word t; zero before the first word and behind the last
@@ -32,28 +35,33 @@ class CDSSM(Apart[Tensor]):
 
     paper = "Shen et al., CIKM 2014"
     family = "composition"
-    view = "trigrams"
-    recipe = {"loss": "softmax", "smoothing": 5.0, "optimizer": "adam", "lr": 0.001, "weight_decay": 0.0001}
+    inputs = InputSpec(input_kind="trigrams")
+    training_defaults = {
+        "loss": "listwise",
+        "softmax_scale": 5.0,
+        "optimizer": "adam",
+        "lr": 0.001,
+        "weight_decay": 0.0001,
+    }
 
-    def __init__(self, vocab: int, *, hidden: int = 300, code: int = 128) -> None:
-        super().__init__()
-        self.words = Spelt(vocab, hidden, window=3)
-        self.out = nn.Linear(hidden, code, bias=False)
+    def __init__(self, vocab: int, *, hidden: Size = 300, code: Size = 128) -> None:
+        self.embed = CharNgramEmbedding(vocab, hidden, window=3)
+        self.out = Linear(hidden, code, bias=False)
         self.score = CosineScore()
 
-    def reset(self, scale: float) -> None:
-        super().reset(scale)
-        glorot(self)
+    def init_weights(self, scale: float) -> None:
+        super().init_weights(scale)
+        glorot_uniform(self)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)  # together, because each distinct word is then summed once
+        u, v = self.embed(left, right)  # together, because each distinct word is then summed once
         return self.match(self.encode(u), self.encode(v))
 
-    def left(self, tokens: Tokens) -> Tensor:
-        (u,) = self.words(tokens)
+    def encode_left(self, tokens: Tokens) -> Tensor:
+        (u,) = self.embed(tokens)
         return self.encode(u)
 
-    right = left
+    encode_right = encode_left
 
     def match(self, u: Tensor, v: Tensor) -> Tensor:
         return self.score(u, v)

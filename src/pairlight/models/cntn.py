@@ -1,20 +1,22 @@
 """CNTN: a convolutional network makes a vector of each text, a neural tensor layer scores the two."""
 
-from typing import Unpack
+from typing import Annotated, Literal, Unpack
 
 from torch import Tensor, nn
 
-from pairlight.errors import InputError
-from pairlight.models.base import Apart
-from pairlight.parts import Tokens
-from pairlight.parts.dynamic_cnn import DynamicCNN
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.tensor_score import SymmetricTensorScore, TensorScore
+from pairlight.layers.basic import Linear, Sequential
+from pairlight.layers.dynamic_cnn import DynamicCNN
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.settings import Size
+from pairlight.layers.tensor_head import SymmetricTensorScore, TensorScore
+from pairlight.layers.types import Tokens
+from pairlight.models.base import DualEncoder
+from pairlight.text.inputs import WORDS
 
-PRESETS = ("paper", "mv-lstm")
+Preset = Literal["paper", "mv-lstm"]
 
 
-class CNTN(Apart[Tensor]):
+class CNTN(DualEncoder[Tensor]):
     """Make a vector of each text, keeping more of a longer one on the way, and let a tensor score the two.
 
     z = tanh(dynamic k-max of W [z_t-m+1 ; .. ; z_t] + b), layer upon layer;  z = x at first
@@ -40,40 +42,41 @@ class CNTN(Apart[Tensor]):
 
     paper = "Qiu and Huang, IJCAI 2015"
     family = "composition"
-    recipe = {"lr": 0.005, "epsilon": 1e-10}  # at the house's 0.03 the tanh of the tensor saturates and all pairs tie
+    inputs = WORDS
+    training_defaults = {
+        "lr": 0.005,
+        "epsilon": 1e-10,
+    }  # at the house's 0.03 the tanh of the tensor saturates and all pairs tie
 
     def __init__(
         self,
         vocab: int,
         *,
-        preset: str = "paper",
-        maps: int = 50,
-        width: int = 3,
-        layers: int = 2,
-        top: int = 4,
-        code: int = 50,
-        channels: int = 5,
-        **words: Unpack[WordSettings],
+        preset: Annotated[str, Preset] = "paper",
+        maps: Size = 50,
+        width: Size = 3,
+        layers: Size = 2,
+        top: Size = 4,
+        code: Size = 50,
+        channels: Size = 5,
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        if preset not in PRESETS:
-            raise InputError(f"preset={preset!r} is none of {', '.join(PRESETS)}.")
-        self.words = Words(vocab, **words)
-        paper, dim = preset == "paper", self.words.dim
+        self.embed = WordEmbedding(vocab, **embedding)
+        paper, dim = preset == "paper", self.embed.dim
 
         def side() -> nn.Module:
             if not paper:
                 return DynamicCNN(dim, maps, width, layers, least=4, top=1, bias=False)
-            return nn.Sequential(DynamicCNN(dim, maps, width, layers, least=top, top=top), nn.Linear(top * maps, code))
+            return Sequential(DynamicCNN(dim, maps, width, layers, least=top, top=top), Linear(top * maps, code))
 
-        self.encode = nn.ModuleList([side(), side()])
+        self.encode = [side(), side()]
         self.score = TensorScore(code, channels) if paper else SymmetricTensorScore(maps, channels)
 
-    def left(self, tokens: Tokens) -> Tensor:
-        return self.encode[0](self.words.of_left(tokens))
+    def encode_left(self, tokens: Tokens) -> Tensor:
+        return self.encode[0](self.embed.left(tokens))
 
-    def right(self, tokens: Tokens) -> Tensor:
-        return self.encode[1](self.words.of_right(tokens))
+    def encode_right(self, tokens: Tokens) -> Tensor:
+        return self.encode[1](self.embed.right(tokens))
 
     def match(self, u: Tensor, v: Tensor) -> Tensor:
         return self.score(u, v)

@@ -2,14 +2,17 @@
 
 from typing import Unpack
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from pairlight.layers.attention import embed_with_attention
+from pairlight.layers.basic import Linear, Sequential, Tanh
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.kernel_pooling import KernelPooling
+from pairlight.layers.ngrams import GramCosine, Grams
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Tokens
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.grams import GramCosine, Grams
-from pairlight.parts.shares import weighed
-from pairlight.parts.soft_bins import SoftBins
+from pairlight.text.inputs import WORDS
 
 
 class ConvKNRM(PairModel):
@@ -34,18 +37,24 @@ class ConvKNRM(PairModel):
 
     paper = "Dai et al., WSDM 2018"
     family = "interaction"
-    recipe = {"optimizer": "adam", "lr": 0.001}
+    inputs = WORDS
+    training_defaults = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(
-        self, vocab: int, *, filters: int = 128, grams: int = 3, kernels: int = 11, **words: Unpack[WordSettings]
+        self,
+        vocab: int,
+        *,
+        filters: Size = 128,
+        grams: Size = 3,
+        kernels: Size = 11,
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        self.words = Words(vocab, **words)
-        self.encode = Grams(self.words.dim, filters, grams)
+        self.embed = WordEmbedding(vocab, **embedding)
+        self.encode = Grams(self.embed.dim, filters, grams)
         self.interact = GramCosine(grams)
-        self.aggregate = SoftBins(kernels)
-        self.score = nn.Sequential(nn.Linear(grams**2 * kernels, 1), nn.Tanh())
+        self.aggregate = KernelPooling(kernels)
+        self.score = Sequential(Linear(grams**2 * kernels, 1), Tanh())
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v, a, b = weighed(self.words, left, right)
+        u, v, a, b = embed_with_attention(self.embed, left, right)
         return self.score(self.aggregate(self.interact(self.encode(u), self.encode(v)), a, b))[:, 0]

@@ -2,14 +2,18 @@
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional as F
 
+from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
 from pairlight.data.topics import PairTopics, linked, overlap
-from pairlight.errors import InputError
+from pairlight.layers.basic import Linear
+from pairlight.layers.layer import Layer, buffer, parameter
+from pairlight.layers.settings import Seed, Size
+from pairlight.layers.types import Tokens, tile_left_vectors
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens, facing_vectors
-from pairlight.text.tokenizer import Encoded
+from pairlight.text.tokenizer import TokenizedTexts
 
 
 class DeepMatch(PairModel):
@@ -43,8 +47,8 @@ class DeepMatch(PairModel):
 
     paper = "Lu and Li, NIPS 2013"
     family = "interaction"
-    prepares_once = True
-    recipe = {"optimizer": "adam", "lr": 0.003}
+    statistics_are_weights = True
+    training_defaults = {"optimizer": "adam", "lr": 0.003}
 
     left_number: Tensor
     right_number: Tensor
@@ -56,30 +60,28 @@ class DeepMatch(PairModel):
         vocab: int,
         *,
         topics: str = "20,10,5",
-        patch: int = 200,
-        units: int = 4,
-        links: int = 4,
-        committee: int = 20,
-        passes: int = 3,
-        seed: int = 1,
+        patch: Size = 200,
+        units: Size = 4,
+        links: Size = 4,
+        committee: Size = 20,
+        passes: Size = 3,
+        seed: Seed = 1,
     ) -> None:
-        super().__init__()
         self.vocab, self.counts, self.patch, self.units = vocab, _counts(topics), patch, units
         self.links, self.passes, self.seed = links, passes, seed
         finest, coarsest = self.counts[0], self.counts[-1]
-        for side in ("left", "right"):
-            # Which of the words that are in any patch a word is, 0 for none; and those of each patch.
-            self.register_buffer(f"{side}_number", torch.zeros(vocab + 1, dtype=torch.long))
-            self.register_buffer(f"{side}_patch", torch.zeros(finest, patch, dtype=torch.long))
-        self.weight = nn.Parameter(torch.empty(finest, patch, units * patch).uniform_(-0.1, 0.1))
-        self.bias = nn.Parameter(torch.zeros(finest * units))
-        self.layers = nn.ModuleList(
+        # The number of each word among those in any patch, 0 for the others; and the numbers of each patch's words.
+        self.left_number, self.right_number = (buffer(vocab + 1, dtype="int64") for _ in range(2))
+        self.left_patch, self.right_patch = (buffer(finest, patch, dtype="int64") for _ in range(2))
+        self.weight = parameter(finest, patch, units * patch)
+        self.bias = parameter(finest * units, bound=0)
+        self.layers = list(
             Linked(fine, coarse, units) for fine, coarse in zip(self.counts, self.counts[1:], strict=False)
         )
-        self.committee = nn.Linear(coarsest * units, committee)
-        self.score = nn.Linear(committee, 1)
+        self.committee = Linear(coarsest * units, committee)
+        self.score = Linear(committee, 1)
 
-    def prepare(self, texts: Encoded, pairs: Pairs) -> None:
+    def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
         found = PairTopics(texts, pairs, vocab=self.vocab, passes=self.passes, seed=self.seed)
         patches = [found.patches(count, self.patch * self.counts[0] // count) for count in self.counts]
         for side, words in (("left", patches[0].left), ("right", patches[0].right)):
@@ -90,13 +92,13 @@ class DeepMatch(PairModel):
             getattr(self, f"{side}_patch").copy_(torch.from_numpy(number[words]))
         for layer, fine, coarse in zip(self.layers, patches, patches[1:], strict=False):
             links = torch.from_numpy(linked(overlap(fine, coarse), self.links))
-            layer.register_buffer("links", links.to(self.bias.device))
+            layer.links = links.to(self.bias.device)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
         x = self.present(left, self.left_number, self.left_patch)  # [B, T, P]
         y = self.present(right, self.right_number, self.right_patch)
         met = torch.einsum("btp,tpq->btq", x, self.weight)  # [B, T, K·P]
-        met, y = facing_vectors(met.flatten(1), y)
+        met, y = tile_left_vectors(met.flatten(1), y)
         met = met.view(len(y), -1, self.units, self.patch)  # [B, T, K, P]
         h = torch.sigmoid(torch.einsum("btkp,btp->btk", met, y).flatten(1) + self.bias)  # [B, T·K]
         for layer in self.layers:
@@ -111,21 +113,20 @@ class DeepMatch(PairModel):
         return there[:, patch]
 
 
-class Linked(nn.Module):
+class Linked(Layer):
     """h_q = sigmoid(sum over the p that q is linked to of W_qp h_p + b), every topic with so many units."""
 
     links: Tensor
 
     def __init__(self, fine: int, coarse: int, units: int) -> None:
-        super().__init__()
         self.units = units
-        self.weight = nn.Parameter(torch.empty(coarse * units, fine * units).uniform_(-0.1, 0.1))
-        self.bias = nn.Parameter(torch.zeros(coarse * units))
-        self.register_buffer("links", torch.ones(coarse, fine, dtype=torch.bool))
+        self.weight = parameter(coarse * units, fine * units)
+        self.bias = parameter(coarse * units, bound=0)
+        self.links = buffer(coarse, fine, fill=1, dtype="bool")
 
     def forward(self, h: Tensor) -> Tensor:
         there = self.links.repeat_interleave(self.units, 0).repeat_interleave(self.units, 1)
-        return torch.sigmoid(nn.functional.linear(h, self.weight.masked_fill(~there, 0), self.bias))
+        return torch.sigmoid(F.linear(h, self.weight.masked_fill(~there, 0), self.bias))
 
 
 def _counts(topics: str) -> list[int]:

@@ -1,23 +1,26 @@
 """DRMM: a histogram of its likenesses says how well each query word is met."""
 
-from typing import Unpack
+from typing import Annotated, Literal, Unpack
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
-from pairlight.errors import InputError
+from pairlight.layers.attention import embed_with_attention
+from pairlight.layers.basic import Linear, Sequential, Tanh
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.histogram import Histogram
+from pairlight.layers.layer import buffer, parameter
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Tokens
+from pairlight.layers.word_cosine import WordCosine
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
-from pairlight.parts.bins import Histogram
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.shares import weighed
-from pairlight.parts.word_cosine import WordCosine
-from pairlight.text.tokenizer import Encoded
+from pairlight.text.inputs import InputSpec
+from pairlight.text.tokenizer import TokenizedTexts
 
-COUNTS = ("count", "share", "log")
+Counts = Literal["count", "share", "log"]
 
 
 class DRMM(PairModel):
@@ -44,8 +47,12 @@ class DRMM(PairModel):
 
     paper = "Guo et al., CIKM 2016"
     family = "interaction"
-    draws = False  # a word without a vector is like itself alone
-    recipe = {"freeze": True, "lr": 0.3, "epsilon": 1e-10}  # so few weights learn too slowly at the house's 0.03
+    inputs = InputSpec(pretrained_vectors=True, random_oov=False)
+    training_defaults = {
+        "freeze": True,
+        "lr": 0.3,
+        "epsilon": 1e-10,
+    }  # so few weights learn too slowly at the house's 0.03
 
     idf: Tensor
 
@@ -53,30 +60,27 @@ class DRMM(PairModel):
         self,
         vocab: int,
         *,
-        bins: int = 30,
-        counts: str = "log",
-        hidden: int = 5,
+        bins: Size = 30,
+        counts: Annotated[str, Counts] = "log",
+        hidden: Size = 5,
         idf: bool = True,
-        **words: Unpack[WordSettings],
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        if counts not in COUNTS:
-            raise InputError(f"counts={counts!r} is none of {', '.join(COUNTS)}.")
         self.vocab, self.counts = vocab, counts
-        self.words = Words(vocab, **words)
+        self.embed = WordEmbedding(vocab, **embedding)
         self.interact = WordCosine(vocab)
         self.aggregate = Histogram(bins)
-        self.score = nn.Sequential(nn.Linear(bins, hidden), nn.Tanh(), nn.Linear(hidden, 1), nn.Tanh())
-        self.rare = nn.Parameter(torch.zeros(1)) if idf else None
-        self.register_buffer("idf", torch.zeros(vocab + 1))  # the last is that of a word never seen
+        self.score = Sequential(Linear(bins, hidden), Tanh(), Linear(hidden, 1), Tanh())
+        self.rare = parameter(1, bound=0) if idf else None
+        self.idf = buffer(vocab + 1)  # the last is that of a word never seen
 
-    def prepare(self, texts: Encoded, pairs: Pairs) -> None:
+    def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
         documents = np.unique(pairs.right)
         df = document_frequency(texts, documents, self.vocab)
         self.idf = torch.from_numpy(np.log((len(documents) + 1) / np.maximum(df, 1))).to(self.idf)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v, a, b = weighed(self.words, left, right)
+        u, v, a, b = embed_with_attention(self.embed, left, right)
         h = self.aggregate(self.interact(u, v), b)  # [B, L, K]
         if self.counts == "share":
             h = h / h.sum(-1, keepdim=True).clamp(min=1e-8)

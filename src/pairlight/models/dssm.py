@@ -1,15 +1,18 @@
 """DSSM: a text is a bag of letter trigrams, folded into a short vector, compared by cosine."""
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from pairlight.models.base import Apart
-from pairlight.parts import Seq, Tokens
-from pairlight.parts.letters import Spelt, glorot
-from pairlight.parts.score import CosineScore
+from pairlight.layers.basic import Linear, Sequential, Tanh
+from pairlight.layers.char_ngrams import CharNgramEmbedding, glorot_uniform
+from pairlight.layers.heads import CosineScore
+from pairlight.layers.layer import parameter
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Seq, Tokens
+from pairlight.models.base import DualEncoder
+from pairlight.text.inputs import InputSpec
 
 
-class DSSM(Apart[Tensor]):
+class DSSM(DualEncoder[Tensor]):
     """Fold each text's letter trigrams into a short vector, compare the vectors by cosine.
 
     x = how often each letter trigram stands in the text
@@ -30,29 +33,34 @@ class DSSM(Apart[Tensor]):
 
     paper = "Huang et al., CIKM 2013"
     family = "composition"
-    view = "trigrams"
-    recipe = {"loss": "softmax", "smoothing": 5.0, "optimizer": "adam", "lr": 0.0003, "weight_decay": 0.0001}
+    inputs = InputSpec(input_kind="trigrams")
+    training_defaults = {
+        "loss": "listwise",
+        "softmax_scale": 5.0,
+        "optimizer": "adam",
+        "lr": 0.0003,
+        "weight_decay": 0.0001,
+    }
 
-    def __init__(self, vocab: int, *, hidden: int = 300, code: int = 128) -> None:
-        super().__init__()
-        self.words = Spelt(vocab, hidden)
-        self.bias = nn.Parameter(torch.zeros(hidden))
-        self.layers = nn.Sequential(nn.Tanh(), nn.Linear(hidden, hidden), nn.Tanh(), nn.Linear(hidden, code), nn.Tanh())
+    def __init__(self, vocab: int, *, hidden: Size = 300, code: Size = 128) -> None:
+        self.embed = CharNgramEmbedding(vocab, hidden)
+        self.bias = parameter(hidden, bound=0)
+        self.layers = Sequential(Tanh(), Linear(hidden, hidden), Tanh(), Linear(hidden, code), Tanh())
         self.score = CosineScore()
 
-    def reset(self, scale: float) -> None:
-        super().reset(scale)
-        glorot(self)
+    def init_weights(self, scale: float) -> None:
+        super().init_weights(scale)
+        glorot_uniform(self)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)  # together, because each distinct word is then summed once
+        u, v = self.embed(left, right)  # together, because each distinct word is then summed once
         return self.match(self.encode(u), self.encode(v))
 
-    def left(self, tokens: Tokens) -> Tensor:
-        (u,) = self.words(tokens)
+    def encode_left(self, tokens: Tokens) -> Tensor:
+        (u,) = self.embed(tokens)
         return self.encode(u)
 
-    right = left
+    encode_right = encode_left
 
     def match(self, u: Tensor, v: Tensor) -> Tensor:
         return self.score(u, v)

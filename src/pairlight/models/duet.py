@@ -1,14 +1,17 @@
 """DUET: one network looks where words are the same, another at what the texts say; their scores are added."""
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
+from pairlight.layers.basic import Dropout, Linear, Sequential, Tanh
+from pairlight.layers.char_ngrams import CharNgramEmbedding, glorot_uniform, windows_of_three
+from pairlight.layers.interactions import Indicator
+from pairlight.layers.layer import parameter
+from pairlight.layers.settings import Fraction, Size
+from pairlight.layers.types import Grid, Seq, Tokens, tile_left_vectors
 from pairlight.models.base import PairModel
-from pairlight.parts import Grid, Seq, Tokens, facing_vectors
-from pairlight.parts.interact import Indicator
-from pairlight.parts.letters import Spelt, glorot, windows_of_three
+from pairlight.text.inputs import InputSpec
 
 
 class Duet(PairModel):
@@ -40,44 +43,44 @@ class Duet(PairModel):
 
     paper = "Mitra et al., WWW 2017"
     family = "interaction"
-    view = "ngraphs"
-    pieces = 2000
-    recipe = {"loss": "softmax", "smoothing": 1.0, "optimizer": "adam", "lr": 0.001, "weight_decay": 0.0001}
+    inputs = InputSpec(input_kind="ngraphs", max_vocab=2000, max_lengths=("left_length", "right_length"))
+    training_defaults = {
+        "loss": "listwise",
+        "softmax_scale": 1.0,
+        "optimizer": "adam",
+        "lr": 0.001,
+        "weight_decay": 0.0001,
+    }
 
     def __init__(
         self,
         vocab: int,
         *,
-        left_length: int = 20,
-        right_length: int = 50,
-        hidden: int = 50,
-        pool: int = 10,
-        dropout: float = 0.2,
+        left_length: Size = 20,
+        right_length: Size = 50,
+        hidden: Size = 50,
+        pool: Size = 10,
+        dropout: Fraction = 0.2,
     ) -> None:
-        super().__init__()
         if left_length < 3:
             raise InputError(f"left_length={left_length} is too small: a window needs at least 3 words.")
         if right_length < pool + 2:
             raise InputError(f"right_length={right_length} is too small: pool={pool} needs at least {pool + 2} words.")
         self.left_length, self.right_length, self.pool = left_length, right_length, pool
         self.interact = Indicator()
-        self.rows = nn.Linear(right_length, hidden)
-        self.left, self.left_bias = Spelt(vocab, hidden, window=3), nn.Parameter(torch.zeros(hidden))
-        self.right, self.right_bias = Spelt(vocab, hidden, window=3), nn.Parameter(torch.zeros(hidden))
-        self.left_out, self.right_out = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
+        self.rows = Linear(right_length, hidden)
+        self.embed_left, self.left_bias = CharNgramEmbedding(vocab, hidden, window=3), parameter(hidden, bound=0)
+        self.embed_right, self.right_bias = CharNgramEmbedding(vocab, hidden, window=3), parameter(hidden, bound=0)
+        self.left_out, self.right_out = Linear(hidden, hidden), Linear(hidden, hidden)
         self.local_head = _head(left_length * hidden, hidden, dropout)
         self.distributed_head = _head((right_length - 1 - pool) * hidden, hidden, dropout)
 
-    @property
-    def reads(self) -> tuple[str, str]:
-        return "left_length", "right_length"
-
-    def reset(self, scale: float) -> None:
-        super().reset(scale)
-        glorot(self)
+    def init_weights(self, scale: float) -> None:
+        super().init_weights(scale)
+        glorot_uniform(self)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        (u,), (v,) = self.left(left), self.right(right)
+        (u,), (v,) = self.embed_left(left), self.embed_right(right)
         return self.local(self.interact(u, v)) + self.distributed(u, v)
 
     def local(self, s: Grid) -> Tensor:
@@ -91,7 +94,7 @@ class Duet(PairModel):
         q = self.left_out(h.amax(1).tanh()).tanh()  # [B, hidden]
         h = windows_of_three(_of_length(self.right_length, v)) + self.right_bias
         d = self.right_out(F.max_pool1d(h.mT, self.pool, 1).mT.tanh()).tanh()  # [B, m - 1 - pool, hidden]
-        q, d = facing_vectors(q, d)
+        q, d = tile_left_vectors(q, d)
         return self.distributed_head((q[:, None] * d).flatten(1))[:, 0]
 
 
@@ -100,12 +103,12 @@ def _of_length(length: int, u: Seq) -> Tensor:
 
 
 def _head(inputs: int, hidden: int, dropout: float) -> nn.Module:
-    return nn.Sequential(
-        nn.Linear(inputs, hidden),
-        nn.Tanh(),
-        nn.Linear(hidden, hidden),
-        nn.Tanh(),
-        nn.Dropout(dropout),
-        nn.Linear(hidden, 1),
-        nn.Tanh(),
+    return Sequential(
+        Linear(inputs, hidden),
+        Tanh(),
+        Linear(hidden, hidden),
+        Tanh(),
+        Dropout(dropout),
+        Linear(hidden, 1),
+        Tanh(),
     )

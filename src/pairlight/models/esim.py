@@ -3,14 +3,17 @@
 from typing import Unpack
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from pairlight.layers.alignment import aligned, contrasted, mean_and_max
+from pairlight.layers.basic import Dropout, Linear, ReLU, Sequential, Tanh
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.interactions import Dot
+from pairlight.layers.lstm import BiLSTM
+from pairlight.layers.settings import Fraction, Size
+from pairlight.layers.types import Seq, Tokens, tile_left
 from pairlight.models.base import PairModel
-from pairlight.parts import Seq, Tokens, facing
-from pairlight.parts.align import aligned, contrasted, mean_and_max
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.encode import BiLSTM
-from pairlight.parts.interact import Dot
+from pairlight.text.inputs import WORDS
 
 
 class ESIM(PairModel):
@@ -36,24 +39,24 @@ class ESIM(PairModel):
 
     paper = "Chen et al., ACL 2017"
     family = "interaction"
-    recipe = {"optimizer": "adam", "lr": 0.0004, "clip": 10.0}
+    inputs = WORDS
+    training_defaults = {"optimizer": "adam", "lr": 0.0004, "max_grad_norm": 10.0}
 
-    def __init__(  # type: ignore[misc]  # a word setting with a default of this model's own
-        self, vocab: int, *, hidden: int = 300, dropout: float = 0.5, **words: Unpack[WordSettings]
+    def __init__(  # type: ignore[misc]  # an embedding setting with a default of this model's own
+        self, vocab: int, *, hidden: Size = 300, dropout: Fraction = 0.5, **embedding: Unpack[EmbeddingSettings]
     ) -> None:
-        super().__init__()
-        self.words = Words(vocab, dropout=dropout, **words)
-        self.encode = BiLSTM(self.words.dim, hidden)
+        self.embed = WordEmbedding(vocab, dropout=dropout, **embedding)
+        self.encode = BiLSTM(self.embed.dim, hidden)
         self.interact = Dot()
-        self.project = nn.Sequential(nn.Linear(8 * hidden, hidden), nn.ReLU(), nn.Dropout(dropout))
+        self.project = Sequential(Linear(8 * hidden, hidden), ReLU(), Dropout(dropout))
         self.compose = BiLSTM(hidden, hidden)
-        self.score = nn.Sequential(
-            nn.Dropout(dropout), nn.Linear(8 * hidden, hidden), nn.Tanh(), nn.Dropout(dropout), nn.Linear(hidden, 1)
+        self.score = Sequential(
+            Dropout(dropout), Linear(8 * hidden, hidden), Tanh(), Dropout(dropout), Linear(hidden, 1)
         )
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
-        u, v = facing(self.encode(u), self.encode(v))
+        u, v = self.embed(left, right)
+        u, v = tile_left(self.encode(u), self.encode(v))
         u_found, v_found = aligned(self.interact(u, v), u, v)
         z = torch.cat([self.aggregate(u, u_found), self.aggregate(v, v_found)], -1)
         return self.score(z)[:, 0]

@@ -2,14 +2,17 @@
 
 from typing import Unpack
 
-from torch import Tensor, nn
+from torch import Tensor
 
+from pairlight.layers.attention import embed_with_attention
+from pairlight.layers.basic import Linear, Sequential, Tanh
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.kernel_pooling import KernelPooling
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Tokens
+from pairlight.layers.word_cosine import WordCosine
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.shares import weighed
-from pairlight.parts.soft_bins import SoftBins
-from pairlight.parts.word_cosine import WordCosine
+from pairlight.text.inputs import WORDS
 
 
 class KNRM(PairModel):
@@ -31,15 +34,15 @@ class KNRM(PairModel):
 
     paper = "Xiong et al., SIGIR 2017"
     family = "interaction"
-    recipe = {"optimizer": "adam", "lr": 0.001}
+    inputs = WORDS
+    training_defaults = {"optimizer": "adam", "lr": 0.001}
 
-    def __init__(self, vocab: int, *, kernels: int = 11, **words: Unpack[WordSettings]) -> None:
-        super().__init__()
-        self.words = Words(vocab, **words)
+    def __init__(self, vocab: int, *, kernels: Size = 11, **embedding: Unpack[EmbeddingSettings]) -> None:
+        self.embed = WordEmbedding(vocab, **embedding)
         self.interact = WordCosine(vocab)
-        self.aggregate = SoftBins(kernels)
-        self.score = nn.Sequential(nn.Linear(kernels, 1), nn.Tanh())
+        self.aggregate = KernelPooling(kernels)
+        self.score = Sequential(Linear(kernels, 1), Tanh())
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v, a, b = weighed(self.words, left, right)
+        u, v, a, b = embed_with_attention(self.embed, left, right)
         return self.score(self.aggregate(self.interact(u, v), a, b))[:, 0]

@@ -4,14 +4,16 @@ from typing import Unpack
 
 from torch import Tensor
 
-from pairlight.models.base import Apart
-from pairlight.parts import Tokens
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.encode import LSTM, last_state
-from pairlight.parts.score import CosineScore
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.heads import CosineScore
+from pairlight.layers.lstm import LSTM, last_state
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Tokens
+from pairlight.models.base import DualEncoder
+from pairlight.text.inputs import WORDS
 
 
-class LSTMRNN(Apart[Tensor]):
+class LSTMRNN(DualEncoder[Tensor]):
     """Read each text once, compare where the reading ends.
 
     h_t = LSTM(x)_t
@@ -26,18 +28,18 @@ class LSTMRNN(Apart[Tensor]):
 
     paper = "Palangi et al., TASLP 2016"
     family = "composition"
+    inputs = WORDS
 
-    def __init__(self, vocab: int, *, hidden: int = 50, **words: Unpack[WordSettings]) -> None:
-        super().__init__()
-        self.words = Words(vocab, **words)
-        self.encode = LSTM(self.words.dim, hidden)
+    def __init__(self, vocab: int, *, hidden: Size = 50, **embedding: Unpack[EmbeddingSettings]) -> None:
+        self.embed = WordEmbedding(vocab, **embedding)
+        self.encode = LSTM(self.embed.dim, hidden)
         self.score = CosineScore()
 
-    def left(self, tokens: Tokens) -> Tensor:
-        return last_state(self.encode(self.words.of_left(tokens)))
+    def encode_left(self, tokens: Tokens) -> Tensor:
+        return last_state(self.encode(self.embed.left(tokens)))
 
-    def right(self, tokens: Tokens) -> Tensor:
-        return last_state(self.encode(self.words.of_right(tokens)))
+    def encode_right(self, tokens: Tokens) -> Tensor:
+        return last_state(self.encode(self.embed.right(tokens)))
 
     def match(self, u: Tensor, v: Tensor) -> Tensor:
         return self.score(u, v)

@@ -1,18 +1,20 @@
 """MatchPyramid: look at the grid of word similarities as at a picture."""
 
 from dataclasses import replace
-from typing import Unpack
+from typing import Annotated, Unpack
 
 from torch import Tensor
 from torch.nn import functional as F
 
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.grid_conv import GridConv
+from pairlight.layers.grid_pool import GridPool
+from pairlight.layers.heads import MLP
+from pairlight.layers.interactions import InteractionName, build_interaction
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Tokens
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.grid_conv import GridConv
-from pairlight.parts.grid_pool import GridPool
-from pairlight.parts.interact import interaction_named
-from pairlight.parts.score import MLP
+from pairlight.text.inputs import WORDS
 
 
 class MatchPyramid(PairModel):
@@ -45,34 +47,34 @@ class MatchPyramid(PairModel):
 
     paper = "Pang et al., AAAI 2016"
     family = "interaction"
-    recipe = {"lr": 0.01, "epsilon": 1e-10}
+    inputs = WORDS
+    training_defaults = {"lr": 0.01, "epsilon": 1e-10}
 
     def __init__(
         self,
         vocab: int,
         *,
-        interaction: str = "dot",
-        channels: int = 4,
-        maps: int = 8,
-        height: int = 5,
-        width: int = 5,
-        rows: int = 5,
-        columns: int = 5,
-        deep: int = 16,
-        window: int = 3,
-        mlp: int = 20,
-        **words: Unpack[WordSettings],
+        interaction: Annotated[str, InteractionName] = "dot",
+        channels: Size = 4,
+        maps: Size = 8,
+        height: Size = 5,
+        width: Size = 5,
+        rows: Size = 5,
+        columns: Size = 5,
+        deep: Size = 16,
+        window: Size = 3,
+        mlp: Size = 20,
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        self.words = Words(vocab, **words)
-        self.interact = interaction_named(interaction, self.words.dim, channels)
+        self.embed = WordEmbedding(vocab, **embedding)
+        self.interact = build_interaction(interaction, self.embed.dim, channels)
         self.near = GridConv(self.interact.channels, maps, height, width)
         self.pool = GridPool(rows, columns)
         self.far = GridConv(maps, deep, window, window)
         self.score = MLP(deep * -(-rows // 2) * -(-columns // 2), mlp)
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        p = self.pool(self.near(self.interact(*self.words(left, right))))
+        p = self.pool(self.near(self.interact(*self.embed(left, right))))
         # relu after the pooling is relu before it, on far fewer cells.
         t = self.far(replace(p, x=p.x.relu())).x.relu()  # [B, deep, rows, columns]
         return self.score(F.max_pool2d(t, 2, ceil_mode=True).flatten(1))

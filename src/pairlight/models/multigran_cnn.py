@@ -1,24 +1,25 @@
 """MultiGranCNN: words, short phrases, long phrases and the whole of one text meet all those of the other."""
 
-from typing import Unpack
+from typing import Annotated, Literal, Unpack
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from pairlight.errors import InputError
-from pairlight.models.base import Apart
-from pairlight.parts import Seq, Tokens
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.grid_cnn import GridCNN
-from pairlight.parts.interact import Bilinear
-from pairlight.parts.likeness import Through, likeness_named
-from pairlight.parts.phrases import Phrases
-from pairlight.parts.score import MLP
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.grid_cnn import GridCNN
+from pairlight.layers.heads import MLP
+from pairlight.layers.interactions import Bilinear
+from pairlight.layers.phrases import Phrases
+from pairlight.layers.settings import Size
+from pairlight.layers.similarity import Activated, SimilarityName, build_similarity
+from pairlight.layers.types import Seq, Tokens
+from pairlight.models.base import DualEncoder
+from pairlight.text.inputs import WORDS
 
-PRESETS = ("paper", "mv-lstm")
+Preset = Literal["paper", "mv-lstm"]
 
 
-class MultiGranCNN(Apart[Seq]):
+class MultiGranCNN(DualEncoder[Seq]):
     """Compare whatever one text is made of, from word to whole, with whatever the other is made of.
 
     y^l  = tanh(W [z^l-1_t-m+1 ; .. ; z^l-1_t] + b), the phrases of level l;  z^0 = x, the words
@@ -54,46 +55,44 @@ class MultiGranCNN(Apart[Seq]):
 
     paper = "Yin and Schütze, ACL 2015"
     family = "composition"
+    inputs = WORDS
 
     def __init__(
         self,
         vocab: int,
         *,
-        preset: str = "paper",
-        interaction: str = "indirect",
-        width: int = 3,
-        layers: int = 3,
-        least: int = 4,
-        grid: int = 15,
-        maps: int = 8,
-        middle: int = 10,
-        deep: int = 16,
-        last: int = 5,
-        window: int = 3,
-        mlp: int = 200,
-        **words: Unpack[WordSettings],
+        preset: Annotated[str, Preset] = "paper",
+        interaction: Annotated[str, SimilarityName] = "indirect",
+        width: Size = 3,
+        layers: Size = 3,
+        least: Size = 4,
+        grid: Size = 15,
+        maps: Size = 8,
+        middle: Size = 10,
+        deep: Size = 16,
+        last: Size = 5,
+        window: Size = 3,
+        mlp: Size = 200,
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        if preset not in PRESETS:
-            raise InputError(f"preset={preset!r} is none of {', '.join(PRESETS)}.")
-        self.words = Words(vocab, **words)
-        dim = self.words.dim
+        self.embed = WordEmbedding(vocab, **embedding)
+        dim = self.embed.dim
         if preset == "paper":
             sides = [Phrases(dim, width, layers, least, torch.tanh)]  # one for both
-            self.interact = likeness_named(interaction, dim)
+            self.interact = build_similarity(interaction, dim)
             self.aggregate = GridCNN(grid, [(maps, middle), (deep, last)], window)
         else:
             sides = [Phrases(dim, width, layers, least, torch.relu, bias=False) for _ in range(2)]
-            self.interact = Through(Bilinear(dim), torch.relu)
+            self.interact = Activated(Bilinear(dim), torch.relu)
             self.aggregate = GridCNN(grid, [], window)
-        self.encode = nn.ModuleList(sides)
+        self.encode = list(sides)
         self.score = MLP(self.aggregate.features, mlp)
 
-    def left(self, tokens: Tokens) -> Seq:
-        return self.encode[0](self.words.of_left(tokens))
+    def encode_left(self, tokens: Tokens) -> Seq:
+        return self.encode[0](self.embed.left(tokens))
 
-    def right(self, tokens: Tokens) -> Seq:
-        return self.encode[-1](self.words.of_right(tokens))
+    def encode_right(self, tokens: Tokens) -> Seq:
+        return self.encode[-1](self.embed.right(tokens))
 
     def match(self, u: Seq, v: Seq) -> Tensor:
         return self.score(self.aggregate(self.interact(u, v)))

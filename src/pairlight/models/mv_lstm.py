@@ -1,20 +1,22 @@
 """MV-LSTM: match two texts at every pair of positions, keep the strongest."""
 
-from typing import Unpack
+from typing import Annotated, Unpack
 
 from torch import Tensor
 
-from pairlight.models.base import Apart
-from pairlight.parts import Seq, Tokens
-from pairlight.parts.aggregate import KMax
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.encode import BiLSTM
-from pairlight.parts.interact import interaction_named
-from pairlight.parts.score import MLP
-from pairlight.parts.strongest import strongest
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.fused_topk import fused_topk
+from pairlight.layers.heads import MLP
+from pairlight.layers.interactions import InteractionName, build_interaction
+from pairlight.layers.lstm import BiLSTM
+from pairlight.layers.settings import Size
+from pairlight.layers.topk import KMax
+from pairlight.layers.types import Seq, Tokens
+from pairlight.models.base import DualEncoder
+from pairlight.text.inputs import WORDS
 
 
-class MVLSTM(Apart[Seq]):
+class MVLSTM(DualEncoder[Seq]):
     """Match two sentences at every pair of positions.
 
     p_t  = [forward LSTM(x)_t ; backward LSTM(x)_t]
@@ -26,7 +28,7 @@ class MVLSTM(Apart[Seq]):
 
     Settings:
       hidden       size of the LSTM's state in each direction
-      interaction  how two positions are compared: cosine, cosine-apart, bilinear or tensor
+      interaction  how two positions are compared: cosine, cosine-per-direction, bilinear or tensor
       channels     slices of the tensor
       k            how many of the strongest interactions are kept in each channel
       mlp          size of the hidden layer before the score
@@ -34,30 +36,30 @@ class MVLSTM(Apart[Seq]):
 
     paper = "Wan et al., AAAI 2016"
     family = "composition"
+    inputs = WORDS
 
     def __init__(
         self,
         vocab: int,
         *,
-        hidden: int = 50,
-        interaction: str = "tensor",
-        channels: int = 4,
-        k: int = 5,
-        mlp: int = 50,
-        **words: Unpack[WordSettings],
+        hidden: Size = 50,
+        interaction: Annotated[str, InteractionName] = "tensor",
+        channels: Size = 4,
+        k: Size = 5,
+        mlp: Size = 50,
+        **embedding: Unpack[EmbeddingSettings],
     ) -> None:
-        super().__init__()
-        self.words = Words(vocab, **words)
-        self.encode = BiLSTM(self.words.dim, hidden)
-        self.interact = interaction_named(interaction, 2 * hidden, channels)
+        self.embed = WordEmbedding(vocab, **embedding)
+        self.encode = BiLSTM(self.embed.dim, hidden)
+        self.interact = build_interaction(interaction, 2 * hidden, channels)
         self.aggregate = KMax(k)
         self.score = MLP(self.interact.channels * k, mlp)
 
-    def left(self, tokens: Tokens) -> Seq:
-        return self.encode(self.words.of_left(tokens))
+    def encode_left(self, tokens: Tokens) -> Seq:
+        return self.encode(self.embed.left(tokens))
 
-    def right(self, tokens: Tokens) -> Seq:
-        return self.encode(self.words.of_right(tokens))
+    def encode_right(self, tokens: Tokens) -> Seq:
+        return self.encode(self.embed.right(tokens))
 
     def match(self, u: Seq, v: Seq) -> Tensor:
-        return self.score(strongest(self.interact, self.aggregate, u, v))
+        return self.score(fused_topk(self.interact, self.aggregate, u, v))

@@ -5,19 +5,22 @@ from typing import Unpack, cast
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
+from pairlight.layers.attention import embed_with_attention
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.grid_conv import GridConv
+from pairlight.layers.layer import buffer
+from pairlight.layers.lstm import LSTM, last_state
+from pairlight.layers.settings import Size
+from pairlight.layers.types import Grid, Tokens, tile_left
+from pairlight.layers.word_cosine import WordCosine
 from pairlight.models.base import PairModel
-from pairlight.parts import Grid, Tokens, facing
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.encode import LSTM, last_state
-from pairlight.parts.grid_conv import GridConv
-from pairlight.parts.shares import weighed
-from pairlight.parts.word_cosine import WordCosine
-from pairlight.text.tokenizer import Encoded
+from pairlight.text.inputs import InputSpec
+from pairlight.text.tokenizer import TokenizedTexts
 
 
 class PACRR(PairModel):
@@ -43,37 +46,36 @@ class PACRR(PairModel):
 
     paper = "Hui et al., EMNLP 2017"
     family = "interaction"
-    draws = False  # a word without a vector is like itself alone
-    recipe = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
+    inputs = InputSpec(pretrained_vectors=True, random_oov=False)
+    training_defaults = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     idf: Tensor
 
     def __init__(
-        self, vocab: int, *, grams: int = 3, maps: int = 32, k: int = 2, **words: Unpack[WordSettings]
+        self, vocab: int, *, grams: Size = 3, maps: Size = 32, k: Size = 2, **embedding: Unpack[EmbeddingSettings]
     ) -> None:
-        super().__init__()
         self.k = k
-        self.words = Words(vocab, **words)
+        self.embed = WordEmbedding(vocab, **embedding)
         self.interact = WordCosine(vocab)
-        self.near = nn.ModuleList(GridConv(1, maps, n, n) for n in range(2, grams + 1))
+        self.near = list(GridConv(1, maps, n, n) for n in range(2, grams + 1))
         self.score = LSTM(1 + grams * k, 1)
-        self.register_buffer("idf", torch.zeros(vocab + 1))  # the last is that of a word never seen
+        self.idf = buffer(vocab + 1)  # the last is that of a word never seen
 
-    def prepare(self, texts: Encoded, pairs: Pairs) -> None:
+    def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
         documents = np.unique(pairs.right)
         df = document_frequency(texts, documents, len(self.idf) - 1)
         self.idf = torch.from_numpy(np.log1p((len(documents) - df + 0.5) / (df + 0.5))).to(self.idf)
 
-    def reset(self, scale: float) -> None:
-        super().reset(scale)
+    def init_weights(self, scale: float) -> None:
+        super().init_weights(scale)
         with torch.no_grad():
             self.score.bias[1] = 1  # the forget gate starts open, as the authors' code has it
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v, a, b = weighed(self.words, left, right)
+        u, v, a, b = embed_with_attention(self.embed, left, right)
         s = self.interact(u, v)
         s = replace(s, x=s.x * (a[:, :, None] * b[:, None, :])[:, None])
-        u, _ = facing(u, v)
+        u, _ = tile_left(u, v)
         top = torch.stack(
             [self.strongest(s), *(self.strongest(s, cast(GridConv, near)) for near in self.near)], 1
         )  # [B, grams, L, K]

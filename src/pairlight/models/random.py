@@ -3,8 +3,9 @@
 import torch
 from torch import Tensor
 
+from pairlight.layers.settings import Seed
+from pairlight.layers.types import Tokens
 from pairlight.models.base import PairModel
-from pairlight.parts import Tokens
 
 PRIME = 2**31 - 1
 
@@ -19,8 +20,7 @@ class Random(PairModel):
     paper = "the papers' Random Guess"
     family = "lexical"
 
-    def __init__(self, vocab: int, *, seed: int = 1) -> None:
-        super().__init__()
+    def __init__(self, vocab: int, *, seed: Seed = 1) -> None:
         self.seed = seed
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:

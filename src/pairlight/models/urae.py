@@ -3,23 +3,27 @@
 from typing import Unpack
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from pairlight.data.pairs import Pairs
-from pairlight.models.base import Apart
-from pairlight.models.scoring import tokens
-from pairlight.parts import Grid, Seq, Tokens, facing, grid_of
-from pairlight.parts.autoencoder import TreeAutoencoder
-from pairlight.parts.embed import Words, WordSettings
-from pairlight.parts.grid_pool import GridPool
-from pairlight.parts.interact import Interaction
-from pairlight.text.tokenizer import Encoded
+from pairlight.layers.basic import Linear
+from pairlight.layers.collate import collate
+from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.grid_pool import GridPool
+from pairlight.layers.interactions import Interaction
+from pairlight.layers.layer import buffer
+from pairlight.layers.settings import Size
+from pairlight.layers.tree_autoencoder import TreeAutoencoder
+from pairlight.layers.types import Grid, Seq, Tokens, masked_grid, tile_left
+from pairlight.models.base import DualEncoder
+from pairlight.text.inputs import InputSpec
+from pairlight.text.tokenizer import TokenizedTexts
 
 TEXTS = 64  # in one step of the autoencoder's training
 SAMPLE = 2048  # pairs that the grid's mean and spread are taken from
 
 
-class URAE(Apart[Seq]):
+class URAE(DualEncoder[Seq]):
     """An autoencoder gives each node of a text's tree a vector; the distances of all nodes are the match.
 
     p    = tanh(W [a ; b] + c) for the two children a, b of a node; a leaf is its word's vector
@@ -46,36 +50,37 @@ class URAE(Apart[Seq]):
 
     paper = "Socher et al., NIPS 2011"
     family = "composition"
-    parses = True
-    prepares_once = True
-    recipe = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
+    inputs = InputSpec(pretrained_vectors=True, parse_brackets=True)
+    statistics_are_weights = True
+    training_defaults = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     mean: Tensor
     spread: Tensor
 
-    def __init__(self, vocab: int, *, grid: int = 15, steps: int = 300, **words: Unpack[WordSettings]) -> None:
-        super().__init__()
+    def __init__(
+        self, vocab: int, *, grid: Size = 15, steps: Size = 300, **embedding: Unpack[EmbeddingSettings]
+    ) -> None:
         self.steps = steps
-        self.words = Words(vocab, **words)
-        self.encode = TreeAutoencoder(self.words.dim)
+        self.embed = WordEmbedding(vocab, **embedding)
+        self.encode = TreeAutoencoder(self.embed.dim)
         self.interact = Nearness()
         self.aggregate = GridPool(grid, grid, doubling=True)
-        self.score = nn.Linear(grid * grid, 1)
-        self.register_buffer("mean", torch.zeros(()))
-        self.register_buffer("spread", torch.ones(()))
+        self.score = Linear(grid * grid, 1)
+        self.mean = buffer()
+        self.spread = buffer(fill=1.0)
 
-    def prepare(self, texts: Encoded, pairs: Pairs) -> None:
+    def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
         self.eval()
         device = self.mean.device
         weights = [weight.requires_grad_() for weight in self.encode.buffers()]
         optimizer = torch.optim.Adam(weights, lr=0.003)
         for _ in range(self.steps):
             some = torch.randint(len(texts), (TEXTS,)).numpy()
-            read = tokens(texts, some, device)
+            read = collate(texts, some, device)
             if read.ids.shape[1] == 1:  # no text has two words to be joined
                 continue
             with torch.no_grad():
-                u = self.words.embed(read)
+                u = self.embed.embedding(read)
             optimizer.zero_grad()
             (self.encode.error(u, read.joins) / TEXTS).backward()
             optimizer.step()
@@ -84,15 +89,15 @@ class URAE(Apart[Seq]):
         with torch.no_grad():
             seen = []
             for rows in torch.randperm(len(pairs))[:SAMPLE].split(128):
-                left, right = (tokens(texts, side[rows.numpy()], device) for side in (pairs.left, pairs.right))
-                seen.append(self.pooled(self.left(left), self.right(right)))
+                left, right = (collate(texts, side[rows.numpy()], device) for side in (pairs.left, pairs.right))
+                seen.append(self.pooled(self.encode_left(left), self.encode_right(right)))
             self.spread, self.mean = torch.std_mean(torch.cat(seen))
 
-    def left(self, tokens: Tokens) -> Seq:
-        return self.encode(self.words.of_left(tokens), tokens.joins)
+    def encode_left(self, tokens: Tokens) -> Seq:
+        return self.encode(self.embed.left(tokens), tokens.joins)
 
-    def right(self, tokens: Tokens) -> Seq:
-        return self.encode(self.words.of_right(tokens), tokens.joins)
+    def encode_right(self, tokens: Tokens) -> Seq:
+        return self.encode(self.embed.right(tokens), tokens.joins)
 
     def match(self, u: Seq, v: Seq) -> Tensor:
         q = (self.pooled(u, v) - self.mean) / (3 * self.spread)
@@ -108,7 +113,7 @@ class Nearness(Interaction):
     channels = 1
 
     def forward(self, u: Seq, v: Seq) -> Grid:
-        u, v = facing(u, v)
+        u, v = tile_left(u, v)
         # Not by products: equal vectors must be at distance 0 exactly.
         far = torch.cdist(u.x, v.x, compute_mode="donot_use_mm_for_euclid_dist")
-        return grid_of(u, v, -far[:, None])  # [B, 1, L, R]
+        return masked_grid(u, v, -far[:, None])  # [B, 1, L, R]

@@ -4,7 +4,7 @@ import re
 import reprlib
 from collections.abc import Sequence
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 _UNFIT = re.compile("[\0\ud800-\udfff]")
 

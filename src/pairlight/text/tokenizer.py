@@ -1,19 +1,18 @@
-"""From text to numbers and back: the words of a text, or the letters its words are spelt with."""
+"""Splits texts into words and maps them to ids."""
 
 import zlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.errors import InputError
-from pairlight.files import write_text
-from pairlight.text.letters import SPELLINGS
+from pairlight.core.errors import InputError
+from pairlight.core.progress import Progress
+from pairlight.text.inputs import InputSpec
 from pairlight.text.parse import unbracketed
 
 if TYPE_CHECKING:
@@ -21,28 +20,25 @@ if TYPE_CHECKING:
 
 PADDING, UNKNOWN = 0, 1
 SPECIAL = ["[PAD]", "[UNK]"]
-VIEWS = ("words", *SPELLINGS)
 
-# Unknown words share one vector yet keep an identity of their own, so that an exact match of two is still seen.
-IDENTITIES = 2**20
+# Out-of-vocabulary words share one vector but keep ids of their own, so that an exact match of two is still seen.
+OOV_IDS = 2**20
 
-# Scripts written without spaces go letter by letter; numbers keep their marks; 's and its kin stand alone.
-_ALONE = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]\p{M}*"
+# Scripts written without spaces are split into characters; numbers keep their separators; 's and the like are words.
+_CHARACTER = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]\p{M}*"
 _WORD = (
-    rf"{_ALONE}|\p{{N}}+(?:[.,]\p{{N}}+)*|'(?:s|m|d|ll|re|ve)(?!\p{{L}})"
+    rf"{_CHARACTER}|\p{{N}}+(?:[.,]\p{{N}}+)*|'(?:s|m|d|ll|re|ve)(?!\p{{L}})"
     r"|[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]"
 )
 
-Progress = Callable[[float], None]
-
-# How many chunks of texts between two spaces are remembered, and how many letters such a chunk has at most: memory has
-# a bound, also where whole texts are written without spaces.
-CHUNKS, LONGEST = 2**17, 20
+# The cache of split chunks (text between two spaces): how many chunks, and the longest that is cached. Both bound its
+# memory, also for texts written without spaces.
+MAX_CHUNKS, MAX_CHUNK_LENGTH = 2**17, 20
 
 
 @dataclass(frozen=True)
 class Token:
-    """One token and where it stands in the text as it was given."""
+    """A word and its position in the original text."""
 
     text: str
     start: int
@@ -50,15 +46,15 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """Texts as one flat array of numbers; text t is ids[start[t]:start[t+1]]."""
+class TokenizedTexts:
+    """Texts as one flat array of ids; text t is ids[start[t]:start[t+1]]."""
 
     ids: NDArray[np.int32]
     start: NDArray[np.int64]
-    cut: int  # how many texts were longer than the limit
-    # Where the view is letters, ids point to rows of this table: the pieces of each distinct word, 0 where none. [U, P]
-    spelling: NDArray[np.int32] | None = None
-    # Join places of the parses that texts came with, beside their ids; -1 where a text came without. See text/parse.py.
+    truncated: int  # how many texts were longer than the limit
+    # For inputs of character n-grams, ids are rows of this table: the n-grams of each distinct word, 0 as padding. [U, P]
+    ngrams: NDArray[np.int32] | None = None
+    # Merge positions of the texts' parse trees, aligned with ids; -1 where a text has none. See text/parse.py.
     joins: NDArray[np.int32] | None = None
 
     def __len__(self) -> int:
@@ -69,142 +65,148 @@ class Encoded:
         return np.diff(self.start)
 
 
-class Tokenizer:
-    """Splits text into words and numbers them; what it knows is one `tokenizers` file."""
+class WordSplitter:
+    """The words and punctuation marks of a text, in lower case, with a cache of what occurs often."""
 
-    def __init__(self, backend: "Backend", view: str = "words") -> None:
-        if view not in VIEWS:
-            raise InputError(f"There is no view named '{view}': the views are {', '.join(VIEWS)}.")
-        self.backend = backend
-        self.view = view
-        self.places: dict[str, int] = backend.get_vocab()
+    def __init__(self, backend: "Backend | None" = None) -> None:
+        self.backend = backend or _backend([])
         self.chunks: dict[str, list[str]] = {}
 
+    def split(self, text: str) -> list[str]:
+        words: list[str] = []
+        cached = self.chunks.get
+        # No word and no rule extends over a space, and most chunks between two spaces occur many times.
+        for chunk in text.split(" "):
+            found = cached(chunk)
+            words += self._split_chunk(chunk) if found is None else found
+        return words
+
+    def _split_chunk(self, chunk: str) -> list[str]:
+        normal = self.backend.normalizer.normalize_str(chunk)
+        words = [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
+        if len(chunk) <= MAX_CHUNK_LENGTH and len(self.chunks) < MAX_CHUNKS:
+            self.chunks[chunk] = words
+        return words
+
+
+class Tokenizer:
+    """A vocabulary for one kind of input; it is stored as a file of the `tokenizers` library."""
+
+    def __init__(self, backend: "Backend", inputs: InputSpec) -> None:
+        self.backend = backend
+        self.inputs = inputs
+        self.ids: dict[str, int] = backend.get_vocab()
+        self.splitter = WordSplitter(backend)
+        self.split = self.splitter.split
+
     @classmethod
-    def fit(cls, texts: Iterable[str], *, view: str = "words", min_count: int = 1, most: int | None = None) -> Self:
-        """Learn the vocabulary of `texts`: what occurs at least `min_count` times, the `most` frequent first."""
-        empty = cls(_backend([]), view)
-        return cls(_backend(empty._frequent(texts, min_count, most)), view)
+    def fit(cls, texts: Iterable[str], inputs: InputSpec, *, min_count: int = 1) -> Self:
+        """Learn the vocabulary of `texts`: what occurs at least `min_count` times, most frequent first."""
+        empty = cls(_backend([]), inputs)
+        return cls(_backend(empty._frequent(texts, min_count, inputs.max_vocab)), inputs)
 
     def extended(self, texts: Iterable[str], *, min_count: int = 1) -> Self:
-        """A tokenizer that keeps every number given so far and adds what is new in `texts` behind them."""
+        """A tokenizer that keeps all ids and adds what is new in `texts` after them."""
         return self.with_words(self._frequent(texts, min_count, None))
 
     def with_words(self, words: Iterable[str]) -> Self:
-        """A tokenizer that also knows these words, numbered behind all others."""
-        known = self.pieces[len(SPECIAL) :]
-        return type(self)(_backend([*known, *(word for word in words if word not in self.places)]), self.view)
+        """A tokenizer that also knows these words, with ids after all others."""
+        known = self.vocabulary[len(SPECIAL) :]
+        return type(self)(_backend([*known, *(word for word in words if word not in self.ids)]), self.inputs)
 
     @property
-    def vocab(self) -> int:
-        """How many numbers there are, padding and unknown among them."""
-        return len(self.places)
+    def vocab_size(self) -> int:
+        """The number of ids, padding and unknown included."""
+        return len(self.ids)
 
     @property
-    def pieces(self) -> list[str]:
-        """What each number stands for."""
-        return sorted(self.places, key=self.places.__getitem__)
+    def vocabulary(self) -> list[str]:
+        """The word or n-gram of each id."""
+        return sorted(self.ids, key=self.ids.__getitem__)
 
-    def split(self, text: str) -> list[str]:
-        """The words and marks of a text, in lower case."""
-        words: list[str] = []
-        seen = self.chunks.get
-        # No word and no rule reaches over a space, and most of what stands between two spaces comes again and again.
-        for chunk in text.split(" "):
-            found = seen(chunk)
-            words += self._chunk(chunk) if found is None else found
-        return words
+    def knows(self, word: str) -> bool:
+        """Whether the word, or one of its character n-grams, is in the vocabulary."""
+        return any(unit in self.ids for unit in self.inputs.units(word))
 
     def tokens(self, text: str) -> list[Token]:
-        """The words of a text with their places in it."""
+        """The words of a text with their positions in it."""
         spans = self.backend.encode(text, add_special_tokens=False).offsets
         return [Token(word, *span) for word, span in zip(self.split(text), spans, strict=True)]
 
-    def encode(
-        self, texts: Sequence[str], limit: int, *, parses: bool = False, progress: Progress | None = None
-    ) -> Encoded:
-        """Number the words of every text, up to `limit` of them; a text without any word gets one unknown word.
+    def tokenize(self, texts: Sequence[str], limit: int, *, progress: Progress | None = None) -> TokenizedTexts:
+        """The ids of every text's words, at most `limit` of them; a text without words gets one unknown word.
 
-        With `parses`, brackets around a text are read as its parse; a text that is cut loses it.
+        Where the model reads parse trees, brackets around a text are its tree; a text that is truncated loses it.
         """
         numbers: dict[str, int] = {}
         number = self._numberer(numbers)
         flat = array("i")
         joins: dict[int, list[int]] = {}
         start = np.zeros(len(texts) + 1, np.int64)
-        cut = 0
+        truncated = 0
         for t, text in enumerate(texts):
             words = self.split(text) or [""]
-            parsed = unbracketed(words) if parses else None
+            parsed = unbracketed(words) if self.inputs.parse_brackets else None
             if parsed is not None:
                 words, joins[t] = parsed
             if len(words) > limit:
-                cut += 1
+                truncated += 1
                 joins.pop(t, None)
             flat.extend(number(words[:limit]))
             start[t + 1] = len(flat)
             if progress is not None and t % 1000 == 999:
                 progress((t + 1) / len(texts))
         ids = np.array(flat, np.int32)
-        spelling = None if self.view == "words" else self._spelt(numbers)
-        return Encoded(ids, start, cut, spelling, _beside(ids, start, joins))
+        ngrams = None if self.inputs.input_kind == "words" else self._ngram_table(numbers)
+        return TokenizedTexts(ids, start, truncated, ngrams, _aligned_joins(ids, start, joins))
 
-    def save(self, path: Path) -> None:
-        write_text(path, self.backend.to_str(pretty=False))
+    def to_bytes(self) -> bytes:
+        return self.backend.to_str().encode("utf-8")
 
     @classmethod
-    def load(cls, path: Path, view: str = "words") -> Self:
+    def from_bytes(cls, content: bytes, inputs: InputSpec, source: str) -> Self:
+        """Read what `to_bytes` wrote; `source` is named in errors."""
         from tokenizers import Tokenizer as Backend
 
         try:
-            backend = Backend.from_str(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise InputError(
-                f"{path} can't be read ({error.strerror}): a model folder holds it; save it anew."
-            ) from None
-        except Exception as error:  # the backend raises bare Exception for whatever is wrong with the file
-            raise InputError(f"{path} is damaged ({error}): copy the model folder again or train anew.") from None
-        return cls(backend, view)
+            backend = Backend.from_str(content.decode("utf-8"))
+        except Exception as error:  # the backend raises bare Exception for whatever is wrong with the content
+            raise InputError(f"{source} is damaged ({error}): copy the model folder again or train again.") from None
+        return cls(backend, inputs)
 
     def _frequent(self, texts: Iterable[str], min_count: int, most: int | None) -> list[str]:
         count = Counter(word for text in texts for word in self.split(text))
-        if self.view != "words":
-            spell = SPELLINGS[self.view]
-            pieces: Counter[str] = Counter()
+        if self.inputs.input_kind != "words":
+            units: Counter[str] = Counter()
             for word, times in count.items():
-                for piece in spell(word):
-                    pieces[piece] += times
-            count = pieces
+                for unit in self.inputs.units(word):
+                    units[unit] += times
+            count = units
         ranked = sorted(count.items(), key=lambda item: (-item[1], item[0]))
-        return [piece for piece, times in ranked[:most] if times >= min_count and piece not in SPECIAL]
-
-    def _chunk(self, chunk: str) -> list[str]:
-        normal = self.backend.normalizer.normalize_str(chunk)
-        words = [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
-        if len(chunk) <= LONGEST and len(self.chunks) < CHUNKS:
-            self.chunks[chunk] = words
-        return words
+        return [unit for unit, times in ranked[:most] if times >= min_count and unit not in SPECIAL]
 
     def _numberer(self, numbers: dict[str, int]) -> Callable[[list[str]], list[int]]:
-        if self.view != "words":
+        if self.inputs.input_kind != "words":
             return lambda words: [numbers.setdefault(word, len(numbers) + 1) for word in words]
-        known, beyond = self.places.get, len(self.places)
+        known, first_oov = self.ids.get, len(self.ids)
 
-        def identity(word: str) -> int:
-            return beyond + zlib.crc32(word.encode("utf-8", "surrogatepass")) % IDENTITIES
+        def oov_id(word: str) -> int:
+            return first_oov + zlib.crc32(word.encode("utf-8", "surrogatepass")) % OOV_IDS
 
-        return lambda words: [identity(word) if (place := known(word)) is None else place for word in words]
+        return lambda words: [oov_id(word) if (id_ := known(word)) is None else id_ for word in words]
 
-    def _spelt(self, numbers: dict[str, int]) -> NDArray[np.int32]:
-        spell, known = SPELLINGS[self.view], self.places.get
-        rows = [[place for piece in spell(word) if (place := known(piece)) is not None] for word in numbers]
+    def _ngram_table(self, numbers: dict[str, int]) -> NDArray[np.int32]:
+        known = self.ids.get
+        rows = [[id_ for unit in self.inputs.units(word) if (id_ := known(unit)) is not None] for word in numbers]
         table = np.zeros((len(rows) + 1, max(map(len, rows), default=1) or 1), np.int32)
-        for row, places in enumerate(rows, 1):
-            table[row, : len(places)] = places
+        for row, ids in enumerate(rows, 1):
+            table[row, : len(ids)] = ids
         return table
 
 
-def _beside(ids: NDArray[np.int32], start: NDArray[np.int64], joins: dict[int, list[int]]) -> NDArray[np.int32] | None:
+def _aligned_joins(
+    ids: NDArray[np.int32], start: NDArray[np.int64], joins: dict[int, list[int]]
+) -> NDArray[np.int32] | None:
     if not joins:
         return None
     flat = np.full(len(ids), -1, np.int32)
@@ -213,13 +215,13 @@ def _beside(ids: NDArray[np.int32], start: NDArray[np.int64], joins: dict[int, l
     return flat
 
 
-def _backend(pieces: list[str]) -> "Backend":
+def _backend(vocabulary: list[str]) -> "Backend":
     from tokenizers import Regex, models, normalizers, pre_tokenizers
     from tokenizers import Tokenizer as Backend
 
-    vocabulary = {piece: place for place, piece in enumerate([*SPECIAL, *pieces])}
-    backend = Backend(models.WordLevel(vocabulary, unk_token=SPECIAL[UNKNOWN]))
-    # The stubs of `tokenizers` leave these two properties read-only.
+    ids = {unit: id_ for id_, unit in enumerate([*SPECIAL, *vocabulary])}
+    backend = Backend(models.WordLevel(ids, unk_token=SPECIAL[UNKNOWN]))
+    # The stubs of `tokenizers` declare these two properties as read-only.
     parts: Any = backend
     parts.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
     parts.pre_tokenizer = pre_tokenizers.Split(Regex(_WORD), behavior="removed", invert=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.errors import InputError
+from pairlight.core.errors import InputError
 
 NAMED = ("skip-gram", "glove-50d", "none")
 _FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")

@@ -11,8 +11,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from pairlight.errors import InputError
-from pairlight.files import replacing
+from pairlight.core.errors import InputError
+from pairlight.core.files import atomic_write
 
 State = dict[str, Tensor]
 
@@ -25,7 +25,7 @@ def save_checkpoint(
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
     tensors |= {f"optimizer.{i}.{key}": tensor for i, kept in state.items() for key, tensor in kept.items()}
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(
             save({n: t.detach().cpu().clone().contiguous() for n, t in tensors.items()}, {"record": json.dumps(record)})
         )

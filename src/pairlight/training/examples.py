@@ -7,20 +7,20 @@ from numpy.typing import NDArray
 
 from pairlight.data.negatives import mine
 from pairlight.data.pairs import Pairs
-from pairlight.errors import InputError
-from pairlight.training.options import Options
+from pairlight.core.errors import InputError
+from pairlight.training.config import TrainingConfig
 
 Index = NDArray[np.int64]
 
 
-def to_judge(pairs: Pairs, options: Options) -> Pairs:
+def with_mined_negatives(pairs: Pairs, options: TrainingConfig) -> Pairs:
     """Pairs to measure a model on: where they are right ones alone and wrong ones are to be mined, with their own.
 
     Mined out of these pairs themselves, since training on their right texts as wrong ones would turn the order round.
     """
     if options.negatives == "list" or not np.all(pairs.labels > 0):
         return pairs
-    return mine(pairs, options.negatives, options.wrong, options.top, options.seed)
+    return mine(pairs, options.negatives, options.negatives_per_positive, options.top, options.seed)
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Epoch:
 class Lists:
     """Draws J worse texts anew each epoch for every text that has a worse one in its ranking list."""
 
-    def __init__(self, pairs: Pairs, wrong: int) -> None:
+    def __init__(self, pairs: Pairs, negatives_per_positive: int) -> None:
         self.pairs, self.wrong = pairs, wrong
         # In a list sorted by label, the worse texts of a row are those from the list's start to its label's start.
         self.order = np.lexsort((pairs.labels, pairs.group))
@@ -74,7 +74,7 @@ class Labelled:
     def __init__(self, pairs: Pairs, loss: str) -> None:
         self.pairs, self.label = pairs, pairs.labels
         odd = self.label[(self.label < 0) | (self.label > 1)]
-        if loss == "cross-entropy" and len(odd):
+        if loss == "bce" and len(odd):
             raise InputError(
                 f"A label is {odd[0]:g}, and cross-entropy wants labels from 0 to 1: train with --loss squared, or "
                 "divide the labels by the highest."

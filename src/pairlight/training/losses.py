@@ -33,7 +33,7 @@ def squared(scores: Tensor, labels: Tensor) -> Tensor:
 
 def label_loss(labels: NDArray[np.float32]) -> str:
     """The loss that suits labels: cross-entropy, once they are within 0 and 1, but squared where one is below 0."""
-    return "squared" if np.any(labels < 0) else "cross-entropy"
+    return "squared" if np.any(labels < 0) else "bce"
 
 
-LABELLED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"cross-entropy": cross_entropy, "squared": squared}
+LABELLED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"bce": cross_entropy, "squared": squared}

@@ -1,0 +1,1 @@
+"""Errors, files, progress and memory: what every other package may use."""

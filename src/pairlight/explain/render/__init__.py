@@ -1,0 +1,1 @@
+"""Explanations as terminal text, images and web pages."""

@@ -1,0 +1,1 @@
+"""Scoring with a trained model: batching, stored encodings, model folders."""

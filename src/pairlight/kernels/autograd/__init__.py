@@ -1,0 +1,1 @@
+"""The kernels as differentiable PyTorch functions, each next to its reference."""

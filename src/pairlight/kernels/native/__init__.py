@@ -1,0 +1,1 @@
+"""The compiled kernels, called on raw buffers; nothing here imports PyTorch."""

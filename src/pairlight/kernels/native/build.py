@@ -1,0 +1,86 @@
+"""Compiles the native kernels: the same C++ sources once for each vector width, linked into one library.
+
+Run at install by setup.py, and by hand after a change of the sources: `python -m pairlight.kernels.native.build`.
+"""
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+HERE = Path(__file__).parent
+SOURCES = HERE / "csrc"
+LIBRARY = HERE / "_native.so"
+
+_FLAGS = ["-std=c++17", "-O3", "-fPIC", "-Wall", "-Wextra", "-Wno-psabi"]
+_AVX512 = ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"]
+_WIDTHS = {"portable": (16, []), "avx2": (32, ["-mavx2", "-mfma"]), "avx512": (64, _AVX512)}
+
+
+class BuildError(Exception):
+    """The kernels could not be compiled; the message says why."""
+
+
+def widths() -> list[str]:
+    """The vector widths worth compiling for this kind of machine."""
+    return list(_WIDTHS) if platform.machine() in ("x86_64", "AMD64") else ["portable"]
+
+
+def fingerprint() -> str:
+    """A hash of the sources: a library compiled from other ones must not be loaded."""
+    digest = hashlib.sha256()
+    for path in sorted(SOURCES.iterdir()):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def compile_library(into: Path, extra: Sequence[str] = ()) -> None:
+    """Compile and link all widths into the file `into`, which is replaced only if all went well."""
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=into.parent) as name:
+        folder = Path(name)
+        objects = [compile_width(width, folder, extra) for width in widths()]
+        define = [f'-DPAIRLIGHT_FINGERPRINT="{fingerprint()}"']
+        objects.append(_compile("common.cpp", folder / "common.o", [*define, *extra]))
+        library = folder / into.name
+        _run(["-shared", *extra, *map(str, objects), "-pthread", "-ldl", "-lm", "-o", str(library)])
+        os.replace(library, into)
+
+
+def compile_width(width: str, folder: Path, extra: Sequence[str] = ()) -> Path:
+    """The kernels of one width as an object file."""
+    vector, machine = _WIDTHS[width]
+    define = [f"-DPAIRLIGHT_WIDTH={width}", f"-DPAIRLIGHT_BYTES={vector}"]
+    plain = ["-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"]
+    return _compile("width.cpp", folder / f"{width}.o", [*machine, *define, *plain, *extra])
+
+
+def _compile(source: str, into: Path, flags: list[str]) -> Path:
+    _run([*_FLAGS, *flags, "-c", str(SOURCES / source), "-o", str(into)])
+    return into
+
+
+def _compiler() -> str:
+    if os.name != "posix":
+        raise BuildError("the native kernels are compiled on Linux and macOS only")
+    asked = os.environ.get("CXX")
+    for name in [asked] if asked else ["g++", "clang++", "c++"]:
+        if shutil.which(name):
+            return name
+    raise BuildError(f"no C++ compiler found ({asked or 'g++, clang++ or c++'}): install one, then build the kernels")
+
+
+def _run(arguments: list[str]) -> None:
+    compiler = _compiler()
+    done = subprocess.run([compiler, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"{compiler} could not compile the kernels:\n{done.stderr.strip()}")
+
+
+if __name__ == "__main__":
+    compile_library(LIBRARY)
+    print(f"Compiled {LIBRARY} for {', '.join(widths())}.")

@@ -1,0 +1,1 @@
+"""The layers that models are composed of."""

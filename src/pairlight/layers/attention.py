@@ -1,0 +1,25 @@
+"""Attention weights kept next to the words, for models that compare only the directions of word vectors."""
+
+from pairlight.layers.backends import array_namespace
+from pairlight.layers.embedding import AttentionGate, WordEmbedding
+from pairlight.layers.layer import Layer
+from pairlight.layers.types import Array, Seq, Tokens, tile_left_vectors
+
+
+def attention_weights(gate: Layer, u: Seq) -> Array:
+    """a_t of a gate, n a_t where it rescales, 1 without a gate; 0 under padding.   Seq -> [B, L]"""
+    if not isinstance(gate, AttentionGate):
+        return array_namespace(u.x).cast(u.mask, u.x)
+    a = gate.weights(u)
+    return a * u.lengths[:, None] if gate.rescale else a
+
+
+def embed_with_attention(embed: WordEmbedding, left: Tokens, right: Tokens) -> tuple[Seq, Seq, Array, Array]:
+    """The ungated word vectors of both texts, and the attention weights a and b of their words, tiled to match.
+
+    A cosine does not see the length of a vector, so scaling word vectors by their gate would have no effect. The
+    weights are applied where words are counted instead.
+    """
+    u, v = embed.embedding(left), embed.embedding(right)
+    weights = attention_weights(embed.left_gate, u), attention_weights(embed.right_gate, v)
+    return u, v, *tile_left_vectors(*weights)

@@ -1,0 +1,45 @@
+"""The array libraries that layers run on: PyTorch, with gradients, or NumPy, without PyTorch installed.
+
+A forward pass asks for the functions that fit its input, as with the Python array API standard:
+
+    xp = array_namespace(u.x)
+    return u.with_x(xp.relu(u.x))
+
+Both modules define the same functions. Parameters are created for the library that `use_backend` has chosen.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+
+Backend = Literal["torch", "numpy"]
+
+_BACKEND: ContextVar[Backend] = ContextVar("backend", default="torch")
+
+
+def array_namespace(x: Any) -> Any:
+    """The functions of the library that an array belongs to."""
+    return _module("numpy" if isinstance(x, np.ndarray) else "torch")
+
+
+def parameter_namespace() -> Any:
+    """The functions of the library that new parameters are created in."""
+    return _module(_BACKEND.get())
+
+
+@contextmanager
+def use_backend(name: Backend) -> Iterator[None]:
+    """Create the parameters of layers in this library for the duration of the block."""
+    token = _BACKEND.set(name)
+    try:
+        yield
+    finally:
+        _BACKEND.reset(token)
+
+
+def _module(name: Backend) -> Any:
+    return import_module(f"pairlight.layers.backends.{name}_backend")

@@ -1,0 +1,185 @@
+"""The functions that layers call, in NumPy: for scoring without PyTorch, so without gradients."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairlight.kernels.native.kmax import kmax
+from pairlight.kernels.native.lstm import bilstm, lstm
+from pairlight.kernels.native.product_kmax import product_kmax
+
+__all__ = ["bilstm", "kmax", "lstm", "product_kmax"]
+
+Array = NDArray[Any]
+
+int64 = np.int64
+tanh = np.tanh
+exp = np.exp
+minimum = np.minimum
+einsum = np.einsum
+no_grad = nullcontext
+
+
+# Creating arrays
+
+
+def new_parameter(shape: Sequence[int], bound: float) -> Array:
+    """Zeros, to be replaced by the weights of a trained model."""
+    return np.zeros(shape, np.float32)
+
+
+def new_embedding(rows: int, dim: int, padding_id: int) -> Array:
+    return np.zeros((rows, dim), np.float32)
+
+
+def new_buffer(shape: Sequence[int], fill: float, dtype: str) -> Array:
+    return np.full(shape, fill, dtype)
+
+
+def arange(n: int, like: Array) -> Array:
+    return np.arange(n)
+
+
+def ones_like_ids(ids: Array) -> Array:
+    return np.ones(ids.shape, np.bool_)
+
+
+# State
+
+
+def copy_into(target: Array, source: Array) -> None:
+    np.copyto(target, source)
+
+
+def detach(x: Array) -> Array:
+    return x
+
+
+def grad_enabled() -> bool:
+    return False
+
+
+# Shapes
+
+
+def cat(arrays: Sequence[Array], axis: int = 0) -> Array:
+    return np.concatenate(arrays, axis)
+
+
+def stack(arrays: Sequence[Array], axis: int = 0) -> Array:
+    return np.stack(arrays, axis)
+
+
+def tile(x: Array, times: int) -> Array:
+    return np.tile(x, (times, *[1] * (x.ndim - 1)))
+
+
+def pad(x: Array, widths: Sequence[tuple[int, int]]) -> Array:
+    outer = x.ndim - len(widths)
+    inside = tuple(slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in _sized(x, widths))
+    kept = x[(slice(None),) * outer + inside]
+    return np.pad(kept, [(0, 0)] * outer + [(max(low, 0), max(high, 0)) for low, high in widths])
+
+
+def _sized(x: Array, widths: Sequence[tuple[int, int]]) -> list[tuple[int, tuple[int, int]]]:
+    return list(zip(x.shape[x.ndim - len(widths) :], widths, strict=True))
+
+
+def transpose(x: Array, first: int, second: int) -> Array:
+    return x.swapaxes(first, second)
+
+
+def permute(x: Array, axes: Sequence[int]) -> Array:
+    return x.transpose(axes)
+
+
+def take_along_axis(x: Array, indices: Array, axis: int) -> Array:
+    return np.take_along_axis(x, indices, axis)
+
+
+def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
+    return np.broadcast_to(x, [size if size >= 0 else own for size, own in zip(shape, _right(x, shape), strict=True)])
+
+
+def _right(x: Array, shape: Sequence[int]) -> list[int]:
+    return [1] * (len(shape) - x.ndim) + list(x.shape)
+
+
+def cast(x: Array, like: Array) -> Array:
+    return x.astype(like.dtype)
+
+
+# Numbers
+
+
+def where(condition: Array, x: Any, y: Any) -> Array:
+    # A plain number takes the type of the array beside it, as in PyTorch.
+    like = x if isinstance(x, np.ndarray) else y
+    x, y = (each if isinstance(each, np.ndarray) else np.asarray(each, like.dtype) for each in (x, y))
+    return np.where(condition, x, y)
+
+
+def relu(x: Array) -> Array:
+    return np.maximum(x, 0)
+
+
+def sigmoid(x: Array) -> Array:
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))
+
+
+def clip(x: Array, low: float | None = None, high: float | None = None) -> Array:
+    return np.clip(x, low, high)
+
+
+def softmax(x: Array, axis: int) -> Array:
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return np.asarray(e / e.sum(axis, keepdims=True))
+
+
+def normalize(x: Array, eps: float) -> Array:
+    return np.asarray(x / np.maximum(np.sqrt(np.square(x).sum(-1, keepdims=True)), eps))
+
+
+def dropout(x: Array, p: float, training: bool) -> Array:
+    return x
+
+
+def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
+    y = x @ weight.swapaxes(-1, -2)
+    return y if bias is None else y + bias
+
+
+def topk(x: Array, k: int) -> Array:
+    return -np.sort(np.partition(-x, k - 1, -1)[..., :k], -1)
+
+
+def argmax(x: Array) -> Array:
+    return x.argmax(-1)[..., None]
+
+
+def embedding(weight: Array, ids: Array, padding_id: int, sparse: bool) -> Array:
+    return weight[ids]
+
+
+def rows(x: Array, indices: Array) -> Array:
+    return x[indices]
+
+
+def conv2d(x: Array, weight: Array, bias: Array | None, padding: int = 0) -> Array:
+    if padding:
+        x = pad(x, [(padding, padding)] * 2)
+    maps, channels, rows, columns = weight.shape
+    windows = np.lib.stride_tricks.sliding_window_view(x, (rows, columns), (2, 3))  # [B, C, L, R, rows, columns]
+    B, _, L, R = windows.shape[:4]
+    flat = windows.transpose(0, 2, 3, 1, 4, 5).reshape(B * L * R, channels * rows * columns)
+    y = linear(flat, weight.reshape(maps, -1), bias)
+    return np.ascontiguousarray(y.reshape(B, L, R, maps).transpose(0, 3, 1, 2))
+
+
+def max_pool2d(x: Array, size: int) -> Array:
+    *outer, L, R = x.shape
+    x = np.pad(x, [(0, 0)] * len(outer) + [(0, -L % size), (0, -R % size)], constant_values=-np.inf)
+    return x.reshape(*outer, x.shape[-2] // size, size, x.shape[-1] // size, size).max((-3, -1))

@@ -1,0 +1,160 @@
+"""The functions that layers call, in PyTorch: differentiable, on any device."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pairlight.kernels.autograd.kmax import kmax
+from pairlight.kernels.autograd.lstm import bilstm, lstm
+from pairlight.kernels.autograd.product_kmax import product_kmax
+
+__all__ = ["bilstm", "kmax", "lstm", "product_kmax"]
+
+int64 = torch.int64
+cat = torch.cat
+stack = torch.stack
+where = torch.where
+minimum = torch.minimum
+relu = torch.relu
+tanh = torch.tanh
+sigmoid = torch.sigmoid
+exp = torch.exp
+linear = F.linear
+einsum = torch.einsum
+no_grad = torch.no_grad
+
+
+# Creating arrays
+
+
+def new_parameter(shape: Sequence[int], bound: float) -> nn.Parameter:
+    """Uniform within ±bound; zero where the bound is 0."""
+    if bound == 0:
+        return nn.Parameter(torch.zeros(*shape))
+    return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
+
+
+def new_embedding(rows: int, dim: int, padding_id: int) -> nn.Parameter:
+    """From the standard normal distribution, but for the row of padding."""
+    table = torch.empty(rows, dim).normal_()
+    table[padding_id] = 0
+    return nn.Parameter(table)
+
+
+def new_buffer(shape: Sequence[int], fill: float, dtype: str) -> Tensor:
+    return torch.full(tuple(shape), fill, dtype=getattr(torch, dtype))
+
+
+def arange(n: int, like: Tensor) -> Tensor:
+    return torch.arange(n, device=like.device)
+
+
+def ones_like_ids(ids: Tensor) -> Tensor:
+    """A mask of the same shape that is true everywhere."""
+    return torch.ones_like(ids, dtype=torch.bool)
+
+
+# State
+
+
+def copy_into(target: Tensor, source: Tensor) -> None:
+    with torch.no_grad():
+        target.copy_(source)
+
+
+def detach(x: Tensor) -> Tensor:
+    return x.detach()
+
+
+def grad_enabled() -> bool:
+    return torch.is_grad_enabled()
+
+
+# Shapes
+
+
+def tile(x: Tensor, times: int) -> Tensor:
+    """The whole batch, so many times over."""
+    return x.repeat(times, *[1] * (x.dim() - 1))
+
+
+def pad(x: Tensor, widths: Sequence[tuple[int, int]]) -> Tensor:
+    """Zeros before and after, for the last axes; a negative width cuts."""
+    return F.pad(x, [width for pair in reversed(widths) for width in pair])
+
+
+def transpose(x: Tensor, first: int, second: int) -> Tensor:
+    return x.transpose(first, second)
+
+
+def permute(x: Tensor, axes: Sequence[int]) -> Tensor:
+    return x.permute(*axes)
+
+
+def take_along_axis(x: Tensor, indices: Tensor, axis: int) -> Tensor:
+    return x.gather(axis, indices)
+
+
+def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
+    return x.expand(*shape)
+
+
+def cast(x: Tensor, like: Tensor) -> Tensor:
+    """The same numbers in the type of another array."""
+    return x.to(like.dtype)
+
+
+# Numbers
+
+
+def clip(x: Tensor, low: float | None = None, high: float | None = None) -> Tensor:
+    return x.clamp(low, high)
+
+
+def softmax(x: Tensor, axis: int) -> Tensor:
+    return x.softmax(axis)
+
+
+def normalize(x: Tensor, eps: float) -> Tensor:
+    """Vectors of length 1; a zero vector stays zero."""
+    return F.normalize(x, dim=-1, eps=eps)
+
+
+def dropout(x: Tensor, p: float, training: bool) -> Tensor:
+    return F.dropout(x, p, training)
+
+
+def topk(x: Tensor, k: int) -> Tensor:
+    """The k largest values of the last axis, largest first."""
+    return x.topk(k, -1).values
+
+
+def argmax(x: Tensor) -> Tensor:
+    """Where the largest value of the last axis is; no gradient is taken of this. [..., 1]"""
+    with torch.no_grad():
+        return x.argmax(-1, keepdim=True)
+
+
+def embedding(weight: Tensor, ids: Tensor, padding_id: int, sparse: bool) -> Tensor:
+    """Rows of a table; the row of padding gets no gradient. With `sparse`, only the rows that occur get one."""
+    if not (sparse and weight.requires_grad and torch.is_grad_enabled()):
+        return F.embedding(ids, weight, padding_id)
+    # Each distinct word once: its gradient is then summed in the order that the dense one is, to the same bits.
+    words, place = ids.unique(return_inverse=True)
+    return F.embedding(place, F.embedding(words, weight, padding_id, sparse=True))
+
+
+def rows(x: Tensor, indices: Tensor) -> Tensor:
+    """x[indices]; its gradient is cheaper than that of plain indexing."""
+    return F.embedding(indices, x)
+
+
+def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, padding: int = 0) -> Tensor:
+    return F.conv2d(x, weight, bias, padding=padding)
+
+
+def max_pool2d(x: Tensor, size: int) -> Tensor:
+    """The largest of every size x size cells; at the edge, of those there are."""
+    return F.max_pool2d(x, size, ceil_mode=True)

@@ -1,0 +1,94 @@
+"""Words become vectors: an embedding table, and an attention gate that weighs each word within its text."""
+
+from typing import Annotated, Literal, TypedDict
+
+from pairlight.layers.backends import array_namespace
+from pairlight.layers.basic import Identity
+from pairlight.layers.layer import Layer, embedding_parameter, parameter
+from pairlight.layers.settings import Fraction, Size
+from pairlight.layers.types import Array, Seq, Tokens
+from pairlight.text.tokenizer import PADDING, UNKNOWN
+
+Gate = Literal["none", "left", "right", "both"]
+
+
+class EmbeddingSettings(TypedDict, total=False):
+    """The settings of `WordEmbedding`, which every model that reads words shares."""
+
+    dim: int
+    dropout: float
+    gate: str
+    rescale: bool
+
+
+class Embedding(Layer):
+    """x_t = E[w_t].   Tokens -> Seq"""
+
+    def __init__(self, vocab: int, dim: int, dropout: float = 0.0) -> None:
+        self.vocab, self.dropout = vocab, dropout
+        self.padding_id = PADDING
+        self.sparse = False  # whether gradients hold only the rows that a batch has read
+        self.weight = embedding_parameter(vocab, dim, PADDING)
+
+    def forward(self, tokens: Tokens) -> Seq:
+        xp = array_namespace(tokens.ids)
+        known = xp.where(tokens.ids >= self.vocab, UNKNOWN, tokens.ids)
+        x = xp.embedding(self.weight, xp.where(tokens.mask, known, PADDING), PADDING, self.sparse)
+        return Seq(xp.dropout(x, self.dropout, self.training), tokens.mask, tokens.ids)
+
+
+class AttentionGate(Layer):
+    """a_t = exp(w·x_t) / sum_j exp(w·x_j),  y_t = a_t x_t, or n a_t x_t where rescaled by the length n.   Seq -> Seq
+
+    It starts at w = 0, where the rescaled form leaves every word as it is.
+    """
+
+    def __init__(self, dim: int, rescale: bool) -> None:
+        self.w = parameter(dim, bound=0)
+        self.rescale = rescale
+
+    def weights(self, u: Seq) -> Array:
+        xp = array_namespace(u.x)
+        return xp.softmax(xp.where(u.mask, u.x @ self.w, -float("inf")), 1)  # [B, L]
+
+    def forward(self, u: Seq) -> Seq:
+        a = self.weights(u)
+        if self.rescale:
+            a = a * u.lengths[:, None]
+        return u.with_x(u.x * a[..., None])
+
+
+class WordEmbedding(Layer):
+    """The word vectors of both texts, each gated where asked for.   Tokens, Tokens -> Seq, Seq
+
+    Settings:
+      dim      size of a word vector
+      dropout  share of each word vector's entries set to zero in training
+      gate     which text's words are weighted by attention: none, left, right or both
+      rescale  multiply the attention by the text's length, so that a word keeps its size on average
+    """
+
+    def __init__(
+        self,
+        vocab: int,
+        *,
+        dim: Size = 50,
+        dropout: Fraction = 0.0,
+        gate: Annotated[str, Gate] = "none",
+        rescale: bool = False,
+    ) -> None:
+        self.dim = dim
+        self.embedding = Embedding(vocab, dim, dropout)
+        self.left_gate = AttentionGate(dim, rescale) if gate in ("left", "both") else Identity()
+        self.right_gate = AttentionGate(dim, rescale) if gate in ("right", "both") else Identity()
+
+    def forward(self, left: Tokens, right: Tokens) -> tuple[Seq, Seq]:
+        return self.left(left), self.right(right)
+
+    def left(self, tokens: Tokens) -> Seq:
+        u: Seq = self.left_gate(self.embedding(tokens))
+        return u
+
+    def right(self, tokens: Tokens) -> Seq:
+        v: Seq = self.right_gate(self.embedding(tokens))
+        return v

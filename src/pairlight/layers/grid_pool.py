@@ -1,0 +1,53 @@
+"""Dynamic pooling: a grid of any size becomes one of fixed size, divided by each pair's own lengths."""
+
+from pairlight.layers.backends import array_namespace
+from pairlight.layers.layer import Layer
+from pairlight.layers.types import Array, Grid
+
+
+class GridPool(Layer):
+    """z_pq = the largest s_ij with i in segment p of the rows and j in segment q of the columns.   Grid -> Grid, P x Q
+
+    Rows and columns are divided by `segments`. The gradient goes to the largest cell. For the smallest, negate.
+    """
+
+    def __init__(self, rows: int, columns: int, doubling: bool = False) -> None:
+        self.rows, self.columns, self.doubling = rows, columns, doubling
+
+    def forward(self, s: Grid) -> Grid:
+        xp = array_namespace(s.x)
+        B, C, L, R = s.x.shape
+        i = segments(s.mask[:, :, 0].sum(1), self.rows, self.doubling)  # [B, P, W]
+        j = segments(s.mask[:, 0].sum(1), self.columns, self.doubling)  # [B, Q, V]
+        cells = i[:, :, None, :, None] * R + j[:, None, :, None, :]  # [B, P, Q, W, V]
+        cells = cells.reshape(B, 1, self.rows * self.columns, -1)
+        cells = xp.broadcast_to(cells, (B, C, *cells.shape[2:]))
+        x = s.x.reshape(B, C, L * R)
+        # Only the largest cells are gathered for the gradient: far fewer.
+        best = xp.argmax(xp.take_along_axis(xp.detach(x), cells.reshape(B, C, -1), 2).reshape(cells.shape))
+        z = xp.take_along_axis(x, xp.take_along_axis(cells, best, 3)[..., 0], 2).reshape(B, C, self.rows, self.columns)
+        return Grid(z, xp.ones_like_ids(z[:, 0]))
+
+
+def segments(lengths: Array, count: int, doubling: bool = False) -> Array:
+    """The positions in each of `count` segments of a text: [B] -> [B, count, W], a segment's last one repeated.
+
+    With q = n div count and r = n mod count, the first count - r segments have q positions, the last r have q + 1.
+    A text shorter than `count` is extended first: by repeating it (1 2 3 1 2), as Yin and Schuetze do, or with
+    `doubling` by repeating each position (1 1 2 2 3 3), as often as needed, as Socher does.
+    """
+    xp = array_namespace(lengths)
+    n = xp.clip(lengths[:, None], 1)  # [B, 1]
+    fold = n * 0 + 1
+    if doubling:
+        while (short := fold * n < count).any():
+            fold = xp.where(short, 2 * fold, fold)
+        whole = fold * n
+    else:
+        whole = xp.clip(n, count)
+    q, r = whole // count, whole % count
+    p = xp.arange(count + 1, n)
+    bounds = p * q + xp.clip(p - count + r, 0)  # [B, count + 1]
+    step = xp.arange(int((bounds[:, 1:] - bounds[:, :-1]).max()), n)
+    place = xp.minimum(bounds[:, :-1, None] + step, bounds[:, 1:, None] - 1)  # [B, count, W]
+    return place // fold[..., None] if doubling else place % n[..., None]

@@ -1,0 +1,186 @@
+"""Interactions: every position of one text is compared with every position of the other.   Seq, Seq -> Grid"""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+from pairlight.core.errors import unknown_name
+from pairlight.layers.backends import array_namespace
+from pairlight.layers.layer import Layer, parameter
+from pairlight.layers.types import Array, Grid, Seq, masked_grid, tile_left
+
+EPSILON = 1e-8
+
+InteractionName = Literal["cosine", "cosine-per-direction", "dot", "indicator", "gaussian", "bilinear", "tensor"]
+
+
+def unit(x: Array) -> Array:
+    """Vectors of length 1; a zero vector stays zero."""
+    y: Array = array_namespace(x).normalize(x, EPSILON)
+    return y
+
+
+class Interaction(Layer):
+    """Compares two sequences, in one channel or several.   Seq, Seq -> Grid"""
+
+    channels: int = 1
+
+    def cells(self, u: Seq, v: Seq, k: int) -> Array:
+        """Single cells: the texts are one word long, k pairs of them for each channel of each pair.   -> [B, C, K]"""
+        s = self(u, v).x.reshape(-1, self.channels, k, self.channels)
+        return s.diagonal(dim1=1, dim2=3).mT  # each cell in its own channel
+
+
+class Factors(NamedTuple):
+    """Two arrays whose product is a grid: s_ij = u_i·v_j + offset_i in every channel, or the relu of it."""
+
+    u: Array  # [B, L, C, D], the left texts once, however many right ones they are paired with
+    v: Array  # [B, R, C, D], or [B, R, 1, D] where all channels share it
+    offset: Array | None = None  # [B, L, C]
+    relu: bool = False
+
+
+class Product(Interaction):
+    """An interaction that is a product of factors, which are computed once per word."""
+
+    def factors(self, u: Seq, v: Seq) -> Factors:
+        raise TypeError(f"{type(self).__name__} defines no factors.")
+
+    def forward(self, u: Seq, v: Seq) -> Grid:
+        factors = self.factors(u, v)
+        s = product(factors)
+        xp = array_namespace(s)
+        u, v = tile_left(u, v)
+        if factors.offset is not None:
+            offset = xp.tile(factors.offset, len(s) // len(factors.offset))
+            s = s + xp.transpose(offset, 1, 2)[..., None]
+        return masked_grid(u, v, xp.relu(s) if factors.relu else s)
+
+    def cells(self, u: Seq, v: Seq, k: int) -> Array:
+        factors = self.factors(u, v)
+
+        def own(x: Array) -> Array:
+            """Of every cell what its own channel has, or what all share: -> [B, C, K, D]"""
+            x = x.reshape(-1, self.channels, k, *x.shape[2:])
+            return x[:, :, :, 0] if x.shape[3] == 1 else x.diagonal(dim1=1, dim2=3).movedim(-1, 1)
+
+        s = (own(factors.u) * own(factors.v)).sum(-1)
+        if factors.offset is not None:
+            s = s + own(factors.offset[..., None])[..., 0]
+        return s.relu() if factors.relu else s
+
+
+def product(factors: Factors) -> Array:
+    """u_i·v_j of every pair of positions, padding included: [B, C, L, R]."""
+    u, v = factors.u, factors.v
+    xp = array_namespace(u)
+    u = xp.tile(u, len(v) // len(u))
+    B, L, C, D = u.shape
+    if C > 1 == v.shape[2]:  # one product for all channels
+        s = u.reshape(B, L * C, D) @ xp.transpose(v[:, :, 0], 1, 2)
+        s = xp.transpose(s.reshape(B, L, C, -1), 1, 2)
+    else:
+        s = xp.transpose(u, 1, 2) @ xp.permute(v, (0, 2, 3, 1))
+    return s
+
+
+class Cosine(Product):
+    """s_ij = u_i·v_j / (|u_i| |v_j|)"""
+
+    def factors(self, u: Seq, v: Seq) -> Factors:
+        return Factors(unit(u.x)[:, :, None], unit(v.x)[:, :, None])
+
+
+class CosinePerDirection(Product):
+    """Forward states with forward states, backward states with backward states: two channels of cosine.
+
+    The form of the aMV-LSTM paper. The first half of a vector is the forward state, the second the backward one.
+    """
+
+    channels = 2
+
+    def factors(self, u: Seq, v: Seq) -> Factors:
+        a, b = (unit(side.x.reshape(*side.x.shape[:2], 2, -1)) for side in (u, v))
+        return Factors(a, b)
+
+
+class Dot(Product):
+    """s_ij = u_i·v_j"""
+
+    def factors(self, u: Seq, v: Seq) -> Factors:
+        return Factors(u.x[:, :, None], v.x[:, :, None])
+
+
+class Indicator(Interaction):
+    """s_ij = 1 where the two words are the same, else 0"""
+
+    def forward(self, u: Seq, v: Seq) -> Grid:
+        u, v = tile_left(u, v)
+        same = u.ids[:, :, None] == v.ids[:, None, :]  # [B, L, R]
+        return masked_grid(u, v, array_namespace(u.x).cast(same[:, None], u.x))
+
+
+class Gaussian(Interaction):
+    """s_ij = exp(-|u_i - v_j|²)"""
+
+    def forward(self, u: Seq, v: Seq) -> Grid:
+        u, v = tile_left(u, v)
+        xp = array_namespace(u.x)
+        squares = (u.x**2).sum(-1)[:, :, None] + (v.x**2).sum(-1)[:, None, :]
+        distance = xp.clip(2 * u.x @ xp.transpose(v.x, 1, 2) - squares, high=0)
+        return masked_grid(u, v, xp.exp(distance)[:, None])  # [B, 1, L, R]
+
+
+class Bilinear(Product):
+    """s_ij = u_i·M v_j + b"""
+
+    def __init__(self, dim: int) -> None:
+        self.weight = parameter(dim, dim)
+        self.bias = parameter(1, bound=0)
+
+    def factors(self, u: Seq, v: Seq) -> Factors:
+        offset = array_namespace(u.x).broadcast_to(self.bias, (*u.mask.shape, 1))
+        return Factors((u.x @ self.weight)[:, :, None], v.x[:, :, None], offset)
+
+
+class TensorLayer(Product):
+    """s_ij = relu(u_i·M^c v_j + W^c [u_i ; v_j] + b^c) in every channel c: the neural tensor layer."""
+
+    def __init__(self, dim: int, channels: int) -> None:
+        self.channels = channels
+        self.weight = parameter(channels, dim, dim)
+        self.linear = parameter(channels, 2 * dim)
+        self.bias = parameter(channels, bound=0)
+
+    def factors(self, u: Seq, v: Seq) -> Factors:
+        xp = array_namespace(u.x)
+        C, D, _ = self.weight.shape
+        # u·M^c v + w_v·v = (u M^c + w_v)·v, so the right half of the linear part is added to the product with M.
+        folded = xp.linear(u.x, xp.transpose(self.weight, 1, 2).reshape(C * D, D), self.linear[:, D:].reshape(-1))
+        offset = u.x @ xp.transpose(self.linear[:, :D], 0, 1) + self.bias
+        return Factors(folded.reshape(*u.x.shape[:2], C, D), v.x[:, :, None], offset, relu=True)
+
+    def cells(self, u: Seq, v: Seq, k: int) -> Array:
+        # Channel by channel: a cell is needed in one of them, and the product of the base class would compute all.
+        xp = array_namespace(u.x)
+        C, D, _ = self.weight.shape
+        a, b = (side.x.reshape(-1, C, k, D) for side in (u, v))  # [B, C, K, D]
+        folded = xp.einsum("bckd,cde->bcke", a, self.weight) + self.linear[:, None, D:]
+        own = (a * self.linear[:, None, :D]).sum(-1) + self.bias[:, None]  # [B, C, K]
+        s: Array = xp.relu((folded * b).sum(-1) + own)
+        return s
+
+
+def build_interaction(name: str, dim: int, channels: int = 1) -> Interaction:
+    """The interaction of this name; only the tensor has a choice of `channels`."""
+    builders: dict[str, Callable[[], Interaction]] = {
+        "cosine": Cosine,
+        "cosine-per-direction": CosinePerDirection,
+        "dot": Dot,
+        "indicator": Indicator,
+        "gaussian": Gaussian,
+        "bilinear": lambda: Bilinear(dim),
+        "tensor": lambda: TensorLayer(dim, channels),
+    }
+    if name not in builders:
+        raise unknown_name("interaction", name, builders)
+    return builders[name]()

@@ -1,0 +1,150 @@
+"""The base class of layers and models: named arrays, child layers, and a forward pass that can be traced."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from pairlight.layers.backends import array_namespace, parameter_namespace
+from pairlight.layers.tracing import active_trace
+
+
+class Layer:
+    """A part of a model: arrays, child layers and what it computes of its input in `forward`.
+
+    Its state are the arrays it has as attributes. Those that `parameter` created are trained, the others (buffers)
+    are kept as they are. Its children are the layers, and lists of layers, among its attributes. State is named by
+    attribute: `encode.forward_lstm.weight`, `score.0.bias`.
+    """
+
+    training = True
+
+    def forward(self, *args: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} defines no forward.")
+
+    def __call__(self, *args: Any) -> Any:
+        trace = active_trace()
+        if trace is None or not trace.watches(self):
+            return self.forward(*args)
+        return trace.call(self, args)
+
+    # Children
+
+    def named_children(self) -> Iterator[tuple[str, "Layer"]]:
+        for name, value in vars(self).items():
+            if isinstance(value, Layer):
+                yield name, value
+            elif isinstance(value, list):
+                yield from ((f"{name}.{i}", each) for i, each in enumerate(value) if isinstance(each, Layer))
+
+    def children(self) -> Iterator["Layer"]:
+        return (child for _, child in self.named_children())
+
+    def named_layers(self, prefix: str = "") -> Iterator[tuple[str, "Layer"]]:
+        """This layer and all below it, each with its name."""
+        yield prefix, self
+        for name, child in self.named_children():
+            yield from child.named_layers(f"{prefix}.{name}" if prefix else name)
+
+    def all_layers(self) -> Iterator["Layer"]:
+        return (layer for _, layer in self.named_layers())
+
+    # Arrays
+
+    def named_arrays(self) -> Iterator[tuple[str, Any]]:
+        """Parameters and buffers of this layer and all below it."""
+        for prefix, layer in self.named_layers():
+            for name, value in vars(layer).items():
+                if is_array(value):
+                    yield (f"{prefix}.{name}" if prefix else name), value
+
+    def named_parameters(self) -> Iterator[tuple[str, Any]]:
+        return ((name, value) for name, value in self.named_arrays() if is_parameter(value))
+
+    def parameters(self) -> Iterator[Any]:
+        return (value for _, value in self.named_parameters())
+
+    def buffers(self) -> Iterator[Any]:
+        return (value for _, value in self.named_arrays() if not is_parameter(value))
+
+    def state_dict(self) -> dict[str, Any]:
+        """The arrays by name, without gradients; they share memory with the layer's own."""
+        return {name: value.detach() if is_parameter(value) else value for name, value in self.named_arrays()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Copy arrays into those of the same name; names and shapes must be the same."""
+        own = dict(self.named_arrays())
+        check_state({name: tuple(value.shape) for name, value in own.items()}, state)
+        for name, value in own.items():
+            array_namespace(value).copy_into(value, state[name])
+
+    # PyTorch only
+
+    def convert(self, change: Callable[[Any], Any]) -> Self:
+        """Replace the data of every array."""
+        for layer in self.all_layers():
+            for name, value in vars(layer).items():
+                if is_parameter(value):
+                    value.data = change(value.data)
+                elif is_array(value):
+                    setattr(layer, name, change(value))
+        return self
+
+    def to(self, device: Any) -> Self:
+        return self.convert(lambda array: array.to(device))
+
+    def cpu(self) -> Self:
+        return self.to("cpu")
+
+    def double(self) -> Self:
+        return self.convert(lambda array: array.double() if array.is_floating_point() else array)
+
+    # Mode
+
+    def train(self, mode: bool = True) -> Self:
+        """Switch dropout on (or off) in this layer and all below it."""
+        for layer in self.all_layers():
+            layer.training = mode
+        return self
+
+    def eval(self) -> Self:
+        return self.train(False)
+
+
+def parameter(*shape: int, bound: float = 0.1) -> Any:
+    """An array to be trained, uniform within ±bound; zero where the bound is 0."""
+    return parameter_namespace().new_parameter(shape, bound)
+
+
+def embedding_parameter(rows: int, dim: int, padding_id: int) -> Any:
+    """A table of vectors to be trained, drawn from the standard normal distribution; the row of padding is zero."""
+    return parameter_namespace().new_embedding(rows, dim, padding_id)
+
+
+def buffer(*shape: int, fill: float = 0.0, dtype: str = "float32") -> Any:
+    """An array that is saved with the model and not trained."""
+    return parameter_namespace().new_buffer(shape, fill, dtype)
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) or hasattr(value, "data_ptr")
+
+
+def is_parameter(value: Any) -> bool:
+    torch = sys.modules.get("torch")  # where it was never imported, nothing is trained
+    return torch is not None and isinstance(value, torch.nn.Parameter)
+
+
+def check_state(expected: Mapping[str, tuple[int, ...]], state: Mapping[str, Any]) -> None:
+    """Say which arrays are missing, unknown or of another shape."""
+    faults = [f"{name} is missing" for name in expected if name not in state]
+    faults += [f"{name} is unknown" for name in state if name not in expected]
+    faults += [
+        f"{name} has shape {list(state[name].shape)}, not {list(shape)}"
+        for name, shape in expected.items()
+        if name in state and tuple(state[name].shape) != shape
+    ]
+    if faults:
+        more = f" and {len(faults) - 3} more" if len(faults) > 3 else ""
+        raise ValueError("; ".join(faults[:3]) + more)

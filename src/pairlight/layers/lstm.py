@@ -1,0 +1,41 @@
+"""LSTM encoders: a text becomes a sequence of vectors that depend on their neighbours, or one vector."""
+
+from dataclasses import replace
+
+from pairlight.layers.backends import array_namespace
+from pairlight.layers.layer import Layer, parameter
+from pairlight.layers.types import Array, Seq
+
+
+class LSTM(Layer):
+    """i, f, o = sigmoid(W [x_t; h_t-1] + b), c_t = f c_t-1 + i tanh(W [x_t; h_t-1] + b), h_t = o tanh(c_t). Seq -> Seq
+
+    The rows of W and b are in the order i, f, c, o. Backwards, a text is read from its own last word to its first.
+    """
+
+    def __init__(self, dim: int, hidden: int, backwards: bool = False) -> None:
+        self.backwards = backwards
+        self.weight = parameter(4 * hidden, dim + hidden)
+        self.bias = parameter(4 * hidden, bound=0)
+
+    def forward(self, u: Seq) -> Seq:
+        xp = array_namespace(u.x)
+        return replace(u, x=xp.lstm(u.x, u.lengths, self.weight, self.bias, reverse=self.backwards))  # [B, L, hidden]
+
+
+class BiLSTM(Layer):
+    """p_t = [forward h_t ; backward h_t].   Seq -> Seq"""
+
+    def __init__(self, dim: int, hidden: int) -> None:
+        self.forwards = LSTM(dim, hidden)
+        self.backwards = LSTM(dim, hidden, backwards=True)
+
+    def forward(self, u: Seq) -> Seq:
+        f, b = self.forwards, self.backwards
+        xp = array_namespace(u.x)
+        return replace(u, x=xp.bilstm(u.x, u.lengths, f.weight, f.bias, b.weight, b.bias))  # [B, L, 2·hidden]
+
+
+def last_state(u: Seq) -> Array:
+    """The vector at each text's own last word: [B, D]."""
+    return u.x[array_namespace(u.x).arange(len(u.x), u.x), u.lengths - 1]

@@ -1,0 +1,55 @@
+"""The similarity of two units of text, between 0 and 1: the match features of MultiGranCNN."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from pairlight.core.errors import unknown_name
+from pairlight.layers.basic import Linear
+from pairlight.layers.interactions import Bilinear, Gaussian, Interaction
+from pairlight.layers.types import Grid, Seq, masked_grid, tile_left
+
+SimilarityName = Literal["indirect", "direct", "concat"]
+
+
+class Direct(Gaussian):
+    """s_ij = exp(-|u_i - v_j|² / 4)"""
+
+    def forward(self, u: Seq, v: Seq) -> Grid:
+        return super().forward(u.with_x(u.x / 2), v.with_x(v.x / 2))
+
+
+class Concat(Interaction):
+    """s_ij = w·[u_i ; v_j] + b"""
+
+    def __init__(self, dim: int) -> None:
+        self.left, self.right = Linear(dim, 1), Linear(dim, 1, bias=False)
+
+    def forward(self, u: Seq, v: Seq) -> Grid:
+        u, v = tile_left(u.with_x(self.left(u.x)), v.with_x(self.right(v.x)))
+        return masked_grid(u, v, (u.x + v.x.mT)[:, None])  # [B, 1, L, R]
+
+
+class Activated(Interaction):
+    """s_ij = f(s_ij of another interaction)"""
+
+    def __init__(self, inner: Interaction, f: Callable[[Tensor], Tensor]) -> None:
+        self.inner, self.f = inner, f
+
+    def forward(self, u: Seq, v: Seq) -> Grid:
+        s: Grid = self.inner(u, v)
+        return Grid(torch.where(s.mask[:, None], self.f(s.x), 0), s.mask)
+
+
+def build_similarity(name: str, dim: int) -> Interaction:
+    """The similarity of this name."""
+    builders: dict[str, Callable[[], Interaction]] = {
+        "direct": Direct,
+        "indirect": lambda: Activated(Bilinear(dim), torch.sigmoid),
+        "concat": lambda: Activated(Concat(dim), torch.sigmoid),
+    }
+    if name not in builders:
+        raise unknown_name("interaction", name, builders)
+    return builders[name]()

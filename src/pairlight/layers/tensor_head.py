@@ -1,0 +1,45 @@
+"""Two texts, each one vector, are scored by a neural tensor layer: [B, D], [B, D] -> [B]."""
+
+import torch
+from torch import Tensor
+
+from pairlight.layers.basic import Linear
+from pairlight.layers.layer import Layer, parameter
+from pairlight.layers.types import tile_left_vectors
+
+
+class TensorScore(Layer):
+    """s = w·tanh(u·M^c v + V^c [u ; v] + b^c, for every slice c)"""
+
+    def __init__(self, dim: int, channels: int) -> None:
+        self.weight = parameter(channels, dim, dim)
+        self.linear = parameter(channels, 2 * dim)
+        self.bias = parameter(channels, bound=0)
+        self.out = Linear(channels, 1, bias=False)
+
+    def forward(self, u: Tensor, v: Tensor) -> Tensor:
+        C, D, _ = self.weight.shape
+        # u·M v + V_v·v = (u M + V_v)·v: made once for each left text, before it faces its right ones.
+        folded = torch.einsum("bd,cde->bce", u, self.weight) + self.linear[:, D:]  # [B, C, D]
+        own = u @ self.linear[:, :D].mT + self.bias  # [B, C]
+        u, v = tile_left_vectors(torch.cat([folded.flatten(1), own], 1), v)
+        cells = (u[:, :-C].view(-1, C, D) @ v[..., None])[..., 0] + u[:, -C:]  # [B, C]
+        return self.out(cells.tanh())[:, 0]
+
+
+class SymmetricTensorScore(Layer):
+    """s = w·tanh((T^c u)·(T^c v) + V^c (u + v), for every slice c) + d: both texts are seen by the same weights"""
+
+    def __init__(self, dim: int, channels: int) -> None:
+        self.weight = parameter(channels, dim, dim)
+        self.linear = parameter(channels, dim)
+        self.out = Linear(channels, 1)
+
+    def forward(self, u: Tensor, v: Tensor) -> Tensor:
+        a, b = tile_left_vectors(self.seen(u), self.seen(v))
+        C, D, _ = self.weight.shape
+        cells = (a[:, :-C] * b[:, :-C]).view(-1, C, D).sum(-1) + a[:, -C:] + b[:, -C:]  # [B, C]
+        return self.out(cells.tanh())[:, 0]
+
+    def seen(self, u: Tensor) -> Tensor:
+        return torch.cat([u @ self.weight.flatten(0, 1).mT, u @ self.linear.mT], 1)  # [B, C·D + C]

@@ -1,0 +1,164 @@
+"""Texts read once and kept: the scores are those of predict, in memory and out of a file."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from models.toy import CASES
+from pairlight import InputError, Matcher
+from pairlight.inference.encodings import Encodings, agreement
+from pairlight.models import MODELS
+from pairlight.models.base import DualEncoder
+from toy_pairs import WORDS, overlap
+
+APART = [name for name, kind in MODELS.items() if issubclass(kind, DualEncoder)]
+QUICK = {"vectors": "none", "progress": False, "epochs": 1, "freeze": False}
+HELD = overlap(6, seed=3)
+rng = np.random.default_rng(5)
+TEXTS = [" ".join(rng.choice(WORDS, n)) for n in (1, 5, 12, 3, 40, 7, 7, 2, 25, 9, 4, 6)] + [
+    "unseen words",
+    "((ama (elo iri)) bama)",
+]
+QUERY = " ".join(WORDS[:6])
+cases = [case for case in CASES if case.name in APART]
+
+
+def scrambled(case, pairs):
+    """A model whose scores tell texts apart."""
+    matcher = Matcher(case.name, **case.settings).fit(pairs, HELD, **QUICK)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in matcher.model.parameters():
+            parameter.normal_(0, 0.4)
+    matcher.model.fit_statistics(matcher.tokenizer.encode(pairs.texts, 50), pairs)
+    return matcher
+
+
+@pytest.fixture(scope="module")
+def trained(pairs):
+    return scrambled(next(case for case in cases if case.name == "mv-lstm"), pairs)
+
+
+@pytest.fixture(scope="module")
+def encodings(trained):
+    return trained.encode(TEXTS)
+
+
+@pytest.mark.filterwarnings("ignore:.*words and were cut")  # at a model's own length: both ways cut alike
+@pytest.mark.parametrize("case", cases, ids=str)
+def test_ranking_stored_texts_is_ranking_texts(case, pairs, monkeypatch):
+    monkeypatch.setattr("pairlight.inference.encodings.BLOCK", 60)  # several blocks, some of one text
+    monkeypatch.setattr("pairlight.inference.encodings.STRETCH", 5)
+    matcher = scrambled(case, pairs)
+    encodings = matcher.encode(TEXTS)
+    expected = matcher.predict([(QUERY, text) for text in TEXTS])
+    assert len(np.unique(expected)) > 2
+    np.testing.assert_allclose(matcher.score_encoded(QUERY, encodings), expected, rtol=1e-4, atol=1e-5)
+    by_texts, by_encodings = (matcher.rank(QUERY, each, return_documents=True) for each in (TEXTS, encodings))
+    assert [each["text"] for each in by_encodings] == [TEXTS[each["corpus_id"]] for each in by_encodings]
+    np.testing.assert_allclose(*([each["score"] for each in r] for r in (by_texts, by_encodings)), rtol=1e-4, atol=1e-5)
+    assert len(matcher.rank(QUERY, encodings, top_k=3)) == 3
+
+
+def test_a_long_text_among_short_ones_does_not_widen_all_of_a_block(trained, monkeypatch):
+    texts = [*["bama dama"] * 30, "bama " * 40, *["dama"] * 30]
+    encodings = trained.encode(texts)
+    whole = trained.score_encoded(QUERY, encodings)
+    monkeypatch.setattr("pairlight.inference.encodings.CELLS", 6 * 100)
+    blocks = list(encodings.blocks(6))
+    assert [len(block.lengths) for block in blocks] == [30, 2, 29]
+    assert max(len(block.lengths) * int(block.lengths.max()) for block in blocks) <= 100
+    np.testing.assert_allclose(trained.score_encoded(QUERY, encodings), whole, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("fp32", 0), ("fp16", 2**-11), ("int8", 0.5 / 127)])
+def test_lower_precision_is_as_near_as_it_can_be(encodings, dtype, bound):
+    lower = encodings.stored_as(dtype)
+    assert lower.dtype == dtype
+    largest = np.abs(encodings.x).max(1, keepdims=True)
+    whole = lower.stored_as("fp32").x
+    assert (np.abs(whole - encodings.x) <= bound * largest * 1.001).all()
+    assert (whole == encodings.x).all() == (dtype == "fp32")
+
+
+def test_numbers_beyond_fp16_stay_finite_and_a_silent_row_stays_silent(encodings):
+    x = np.zeros((3, 4), np.float32)
+    x[0] = 1e6
+    extreme = Encodings(x, np.array([0, 1, 2, 3]), encodings.letters[:0], np.zeros(4, int), "mv-lstm", "")
+    assert np.isfinite(extreme.stored_as("fp16").x).all()
+    np.testing.assert_array_equal(extreme.stored_as("int8").stored_as("fp32").x[1:], 0)
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8"])
+def test_a_file_gives_back_what_was_saved_and_is_read_where_it_is_used(trained, encodings, dtype, tmp_path):
+    lower = encodings.stored_as(dtype)
+    lower.save(tmp_path / "texts.safetensors")
+    loaded = Encodings.load(tmp_path / "texts.safetensors")
+    assert isinstance(loaded.x, np.memmap)
+    assert isinstance(loaded.letters, np.memmap)
+    assert loaded.dtype == dtype
+    assert list(loaded) == TEXTS
+    np.testing.assert_array_equal(trained.score_encoded(QUERY, loaded), trained.score_encoded(QUERY, lower))
+    assert loaded.bytes_a_text == lower.bytes_a_text
+
+
+def test_the_file_is_safetensors(encodings, tmp_path):
+    from safetensors.numpy import load_file
+
+    encodings.stored_as("int8").save(tmp_path / "texts.safetensors")
+    arrays = load_file(tmp_path / "texts.safetensors")
+    np.testing.assert_array_equal(arrays["x"], encodings.stored_as("int8").x)
+    assert set(arrays) == {"x", "scale", "ids", "start", "letters", "letters_start"}
+
+
+def test_a_damaged_file_is_told(encodings, tmp_path):
+    path = tmp_path / "texts.safetensors"
+    encodings.save(path)
+    whole = path.read_bytes()
+    for damaged in (b"", b"junk", whole[:-1], whole[:100], whole.replace(b'"x"', b'"y"'), whole.replace(b"F32", b"F16"),
+                    whole.replace(b"pairlight-enc", b"something-els"), b"\xff" * 64):  # fmt: skip
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="damaged or holds no encodings"):
+            Encodings.load(path)
+    with pytest.raises(InputError, match="can't be read"):
+        Encodings.load(tmp_path / "nothing")
+
+
+def test_encodings_of_another_model_are_refused(trained, encodings, pairs):
+    other = copy.deepcopy(trained)
+    assert other.fingerprint() == trained.fingerprint()
+    with torch.no_grad():
+        next(other.model.parameters())[3, 0] += 1
+    with pytest.raises(InputError, match="made by another model, of the kind mv-lstm"):
+        other.rank(QUERY, encodings)
+    again = copy.deepcopy(trained).fit(pairs, HELD, **QUICK)
+    with pytest.raises(InputError, match="made by another model"):
+        again.rank(QUERY, encodings)
+
+
+def test_a_model_that_reads_its_texts_together_names_those_that_can(pairs):
+    matcher = Matcher("bm25").fit(pairs, HELD, progress=False)
+    with pytest.raises(InputError, match=r"bm25 reads its two texts together.*mv-lstm"):
+        matcher.encode(TEXTS)
+
+
+def test_no_texts_are_no_answers(trained, tmp_path):
+    none = trained.encode([], dtype="int8")
+    none.save(tmp_path / "none")
+    assert trained.rank(QUERY, none) == trained.rank(QUERY, Encodings.load(tmp_path / "none")) == []
+
+
+def test_an_unknown_precision_is_told(trained):
+    with pytest.raises(InputError, match="'int4' is none of fp32, fp16, int8"):
+        trained.encode(TEXTS, dtype="int4")
+
+
+def test_agreement_is_perfect_with_itself_and_high_with_int8(trained, encodings):
+    queries = [QUERY, TEXTS[4]]
+    same = agreement(trained, encodings, queries, "fp32")
+    assert (same.spearman, same.top, same.queries, same.texts) == (pytest.approx(1), 1, 2, len(TEXTS))
+    assert 0.9 < agreement(trained, encodings, queries, "int8").spearman <= 1
+    with pytest.raises(InputError, match="only fp32"):
+        agreement(trained, encodings.stored_as("int8"), queries, "int8")

@@ -1,0 +1,301 @@
+"""Training stops, resumes and repeats to the bit."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pairlight.core.errors import InputError
+from pairlight.matcher import Matcher
+from pairlight.training.interrupt import undisturbed
+from toy_pairs import overlap
+
+SETTINGS = {"interaction": "tensor", "hidden": 6, "channels": 2, "dropout": 0.2}
+OPTIONS = {"epochs": 4, "patience": 0, "vectors": "none", "lr": 0.1, "batch": 16, "progress": False}
+DEV = overlap(10, seed=5)
+
+
+def trained(pairs, **changes) -> Matcher:
+    return Matcher("mv-lstm", **SETTINGS, dim=8).fit(pairs, DEV, **(OPTIONS | changes))
+
+
+def weights(matcher: Matcher) -> dict[str, torch.Tensor]:
+    return matcher.model.state_dict()
+
+
+def same(one: Matcher, two: Matcher) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(weights(one).values(), weights(two).values(), strict=True))
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam", "adamw"])
+def test_the_seed_fixes_every_weight(pairs, optimizer):
+    one = trained(pairs, optimizer=optimizer, epochs=2)
+    assert same(one, trained(pairs, optimizer=optimizer, epochs=2))
+    assert not same(one, trained(pairs, optimizer=optimizer, epochs=2, seed=2))
+
+
+def test_skip_gram_vectors_are_fixed_by_the_seed_too(pairs):
+    assert same(trained(pairs, epochs=1, vectors="skip-gram"), trained(pairs, epochs=1, vectors="skip-gram"))
+
+
+@pytest.mark.parametrize("optimizer", ["adagrad", "adam"])
+def test_a_resumed_run_ends_as_if_never_stopped(pairs, tmp_path, optimizer):
+    whole = trained(pairs, optimizer=optimizer)
+    trained(pairs, optimizer=optimizer, epochs=2, folder=tmp_path)
+    rest = trained(pairs, optimizer=optimizer, folder=tmp_path, resume=True)
+    assert same(whole, rest)
+    assert [e["loss"] for e in rest.history.epochs] == [e["loss"] for e in whole.history.epochs]
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+from toy_pairs import overlap
+from training.test_fit import trained
+trained(overlap(40, seed=0), epochs=500, folder=Path(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_process_resumes_as_if_never_stopped(pairs, tmp_path, how):
+    tests = str(Path(__file__).parent.parent)
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path), tests])
+    log = tmp_path / "log.jsonl"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and (not log.exists() or len(log.read_text().splitlines()) < 2):
+        time.sleep(0.01)
+    os.kill(process.pid, how)
+    process.wait()
+    done = len(log.read_text().splitlines())
+    assert done >= 2
+    rest = trained(pairs, epochs=done + 3, folder=tmp_path, resume=True)
+    assert len(rest.history.epochs) == done + 3
+    assert same(trained(pairs, epochs=done + 3), rest)
+
+
+def test_resuming_with_other_options_or_data_is_refused(pairs, tmp_path):
+    trained(pairs, epochs=1, folder=tmp_path)
+    with pytest.raises(InputError, match=r"Can't resume with lr=0.2: the run at .* has 0.1"):
+        trained(pairs, lr=0.2, folder=tmp_path, resume=True)
+    with pytest.raises(InputError, match="Can't resume with train="):
+        trained(overlap(30, seed=9), folder=tmp_path, resume=True)
+
+
+def test_resuming_with_other_words_or_vectors_is_refused(pairs, tmp_path):
+    other = overlap(20, seed=7)
+    trained(other, epochs=1).save(tmp_path / "older")
+    trained(pairs, epochs=1, init=tmp_path / "older", folder=tmp_path / "run")
+    refused = pytest.raises(InputError, match=r"began with other words or vectors\. Give the same --init and --vectors")
+    with refused:
+        trained(pairs, folder=tmp_path / "run", resume=True)
+    rest = trained(pairs, init=tmp_path / "older", folder=tmp_path / "run", resume=True)
+    assert same(trained(pairs, init=tmp_path / "older"), rest)
+
+    file = tmp_path / "vectors.txt"
+    file.write_text("bama " + "1 " * 8 + "\ndama " + "2 " * 8)
+    trained(pairs, epochs=1, vectors=str(file), folder=tmp_path / "run")
+    file.write_text("bama " + "1 " * 8 + "\ndama " + "3 " * 8)
+    with refused:
+        trained(pairs, vectors=str(file), folder=tmp_path / "run", resume=True)
+
+
+def test_resuming_from_nothing_or_from_a_broken_file_is_told(pairs, tmp_path):
+    with pytest.raises(InputError, match="nothing to resume"):
+        trained(pairs, folder=tmp_path, resume=True)
+    trained(pairs, epochs=1, folder=tmp_path)
+    checkpoint = tmp_path / "checkpoint.safetensors"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:100])
+    with pytest.raises(InputError, match="can't be resumed from"):
+        trained(pairs, folder=tmp_path, resume=True)
+
+
+def test_the_log_has_a_line_for_each_epoch(pairs, tmp_path):
+    matcher = trained(pairs, folder=tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert lines == matcher.history.epochs
+    assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
+
+
+def test_the_folder_may_be_a_str(pairs, tmp_path):
+    trained(pairs, epochs=1, folder=str(tmp_path / "run"))
+    assert len(trained(pairs, epochs=2, folder=str(tmp_path / "run"), resume=True).history.epochs) == 2
+
+
+def test_the_best_epoch_on_dev_is_kept(pairs):
+    matcher = trained(pairs, epochs=6, lr=0.5)
+    metrics = [e["metric"] for e in matcher.history.epochs]
+    assert matcher.history.best == max(metrics)
+    assert matcher.evaluate(DEV).metrics["MAP"] == pytest.approx(max(metrics))
+
+
+def test_training_ends_early_without_a_better_dev_metric(pairs):
+    matcher = trained(pairs, epochs=60, patience=2, lr=0.3)
+    assert len(matcher.history.epochs) == matcher.history.best_epoch + 2 < 60
+
+
+def test_ctrl_c_leaves_the_best_epoch_so_far(pairs, monkeypatch):
+    from pairlight.training import fit as module
+
+    calls = []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    real = module._epoch
+    monkeypatch.setattr(module, "_epoch", interrupted)
+    matcher = trained(pairs)
+    assert matcher.history.interrupted
+    assert len(matcher.history.epochs) == 2
+    monkeypatch.undo()
+    assert same(matcher, trained(pairs, epochs=2))
+
+
+@pytest.mark.parametrize("step", ["write_text", "save_checkpoint"])
+@pytest.mark.parametrize("late", [False, True])
+def test_ctrl_c_while_an_epoch_is_written_down_waits_until_it_is(pairs, tmp_path, monkeypatch, step, late):
+    from pairlight.training import fit as module
+
+    def pressed(*args):
+        if not late:
+            signal.raise_signal(signal.SIGINT)
+        real(*args)
+        if late:
+            signal.raise_signal(signal.SIGINT)
+
+    real = getattr(module, step)
+    monkeypatch.setattr(module, step, pressed)
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        stopped = trained(pairs, folder=tmp_path)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, heard)
+    monkeypatch.undo()
+    assert stopped.history.interrupted
+    assert len(stopped.history.epochs) == stopped.history.best_epoch == 1
+    rest = trained(pairs, epochs=1, folder=tmp_path, resume=True)
+    assert not rest.history.interrupted
+    assert [json.dumps(line) for line in rest.history.epochs] == (tmp_path / "log.jsonl").read_text().splitlines()
+    assert rest.history.epochs == stopped.history.epochs
+
+
+def test_a_kill_between_log_and_checkpoint_leaves_a_log_that_resuming_mends(pairs, tmp_path, monkeypatch):
+    from pairlight.training import fit as module
+
+    def killed(path, model, best, optimizer, record):
+        if len(record["history"]["epochs"]) == 2:
+            raise SystemExit
+        real(path, model, best, optimizer, record)
+
+    real = module.save_checkpoint
+    monkeypatch.setattr(module, "save_checkpoint", killed)
+    with pytest.raises(SystemExit):
+        trained(pairs, folder=tmp_path)
+    monkeypatch.undo()
+    rest = trained(pairs, epochs=2, folder=tmp_path, resume=True)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert lines == rest.history.epochs
+    assert [line["epoch"] for line in lines] == [1, 2]
+
+
+def test_a_process_deaf_to_ctrl_c_stays_deaf():
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with undisturbed():
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, heard)
+
+
+def test_training_in_another_thread_needs_no_signals(pairs):
+    done = []
+    worker = threading.Thread(target=lambda: done.append(trained(pairs, epochs=1)))
+    worker.start()
+    worker.join()
+    assert len(done[0].history.epochs) == 1
+
+
+def test_frozen_vectors_do_not_move_and_trained_ones_do(pairs):
+    start = trained(pairs, epochs=0)
+    frozen, free = trained(pairs, freeze=True), trained(pairs)
+    table = "embed.embedding.weight"
+    assert torch.equal(weights(frozen)[table], weights(start)[table])
+    assert not torch.equal(weights(free)[table], weights(start)[table])
+    assert (weights(free)[table][0] == 0).all()
+
+
+def test_a_loss_that_is_not_a_number_is_told(pairs):
+    with pytest.raises(InputError, match="lower lr="):
+        trained(pairs, lr=1e30, optimizer="adamw", weight_decay=1e30)
+
+
+@pytest.mark.parametrize(
+    ("what", "where"),
+    [("loss", "pairlight.training.loop._loss"), ("dev metric", "pairlight.matcher.score_pairs")],
+)
+def test_training_that_diverges_later_keeps_the_best_epoch_with_a_warning(pairs, monkeypatch, what, where):
+    module, _, name = where.rpartition(".")
+    real, calls = getattr(sys.modules[module], name), []
+
+    def diverging(*args):
+        calls.append(1)
+        return real(*args) * (float("nan") if len(calls) == 2 * steps + 1 else 1)
+
+    steps = -(-len(pairs.label[pairs.label > 0]) // (OPTIONS["batch"] // 4)) if what == "loss" else 1
+    monkeypatch.setattr(where, diverging)
+    with pytest.warns(
+        UserWarning, match=rf"The {what} became nan in epoch 3: lower lr=0.1.* epoch \d, the best, is kept"
+    ):
+        matcher = trained(pairs)
+    assert len(matcher.history.epochs) == 2
+    assert not matcher.history.interrupted
+    monkeypatch.undo()
+    assert same(matcher, trained(pairs, epochs=2))
+
+
+def test_dev_scores_that_are_no_numbers_from_the_first_epoch_on_are_told(pairs, monkeypatch):
+    monkeypatch.setattr("pairlight.matcher.score_pairs", lambda *_: np.full(len(DEV), np.nan, np.float32))
+    with pytest.raises(InputError, match=r"The dev metric became nan in epoch 1: lower lr=0\.1"):
+        trained(pairs)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "listwise", "bce", "squared"])
+def test_every_loss_trains(pairs, loss):
+    losses = [e["loss"] for e in trained(pairs, loss=loss, epochs=6).history.epochs]
+    assert np.isfinite(losses).all()
+    assert losses[-1] < losses[0]
+
+
+def test_clipping_and_weight_decay_change_the_weights(pairs):
+    plain = trained(pairs, epochs=1)
+    assert not same(plain, trained(pairs, epochs=1, max_grad_norm=0.01, optimizer="adagrad"))
+    assert not same(plain, trained(pairs, epochs=1, weight_decay=0.1))
+
+
+def test_every_epoch_draws_its_worse_texts_anew(pairs, monkeypatch):
+    from pairlight.training.examples import Lists
+
+    drawn, real = [], Lists.epoch
+
+    def watched(self, rng):
+        drawn.append(real(self, rng))
+        return drawn[-1]
+
+    monkeypatch.setattr(Lists, "epoch", watched)
+    trained(pairs, epochs=2, negatives_per_positive=1)
+    assert not np.array_equal(drawn[0].right, drawn[1].right)
