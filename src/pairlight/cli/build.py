@@ -57,7 +57,12 @@ def qa(
         common.warnings_as_lines(show)
         read = _positive_pairs(pairs, columns, folder, show)
         parts = questions.qa(
-            read, negatives_per_positive=wrong, top=top, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
+            read,
+            negatives_per_positive=wrong,
+            top=top,
+            seed=seed,
+            limit=limit,
+            progress=lambda done: show.share("Building", done),
         )
     choices = {"seed": seed, "negatives_per_positive": wrong, "top": top, "limit": limit}
     _finish(out, "qa", questions.PROTOCOL, parts, choices, [pairs], as_json)
@@ -89,7 +94,11 @@ def completion(
         common.warnings_as_lines(show)
         found = (text for source in texts for text in _texts(source, columns, folder, show))
         parts = completions.completion(
-            found, negatives_per_positive=wrong, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
+            found,
+            negatives_per_positive=wrong,
+            seed=seed,
+            limit=limit,
+            progress=lambda done: show.share("Building", done),
         )
     choices = {"seed": seed, "negatives_per_positive": wrong, "limit": limit}
     _finish(out, "completion", completions.PROTOCOL, parts, choices, texts, as_json)
@@ -121,7 +130,11 @@ def citation(
         common.warnings_as_lines(show)
         read = _positive_pairs(pairs, columns, folder, show)
         parts = citations.citation(
-            read, negatives_per_positive=wrong, seed=seed, limit=limit, progress=lambda done: show.share("Building", done)
+            read,
+            negatives_per_positive=wrong,
+            seed=seed,
+            limit=limit,
+            progress=lambda done: show.share("Building", done),
         )
     choices = {"seed": seed, "negatives_per_positive": wrong, "limit": limit}
     _finish(out, "citation", citations.PROTOCOL, parts, choices, [pairs], as_json)

@@ -40,7 +40,9 @@ def models(
         settings = [{"name": k, "default": v, "meaning": told[k]} for k, v in defaults(model).items()]
         about = (inspect.getdoc(model) or "").partition("Settings:\n")[0].rstrip()
         if as_json:
-            common.print_json(facts(name, model) | {"equations": about, "settings": settings, "training": model.training_defaults})
+            common.print_json(
+                facts(name, model) | {"equations": about, "settings": settings, "training": model.training_defaults}
+            )
             return
         print(f"{name}: {model.paper}\n\n{about}\n")
         for each in settings:

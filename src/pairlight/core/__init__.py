@@ -1,1 +1,1 @@
-"""Errors, files, progress and memory: what every other package may use."""
+"""Errors, files, Markdown tables, progress reports and memory settings, used by all other packages."""

@@ -1,0 +1,1 @@
+"""Tables of text pairs and collections of texts: reading, splitting, mining negatives, and batching."""

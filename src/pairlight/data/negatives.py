@@ -1,78 +1,61 @@
-"""Wrong partners for right pairs: drawn from all right texts, or from those most like the right one."""
+"""Mining of negatives: right texts that do not belong to a left text, drawn at random or from the most similar ones."""
 
-import re
-import sys
-import unicodedata
 import warnings
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
 from itertools import pairwise, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.data.pairs import Floats, Ints, Pairs, copies
-from pairlight.core.errors import InputError
+from pairlight.core.errors import InputError, unknown_name
+from pairlight.core.progress import Progress
+from pairlight.data.pairs import Floats, Ints, Pairs, duplicate_keys
+from pairlight.text.tokenizer import WordSplitter
 
-Progress = Callable[[float], None]  # told the share done, 0 to 1
-Places = NDArray[np.int64]
-Score = Callable[[int], Floats]  # the place of a text -> how like it every text is
+Index = NDArray[np.int64]
+Similarity = Callable[[int], Floats]  # the position of a text -> its similarity to every text
 
-WAYS = ("random", "bm25", "cosine")
-
-_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"  # written without spaces: every sign counts as a word
-_SPACED = re.compile(rf"[{_IDEOGRAPHS}]|[^\s{_IDEOGRAPHS}]+")
-_ASCII_WORD = re.compile(r"\w+")
+MINING_METHODS = ("random", "bm25", "cosine")
 
 
-def words(text: str) -> list[str]:
-    """The lower-case words by which texts are compared."""
-    return (_ASCII_WORD if text.isascii() else _any_word()).findall(text.lower())
-
-
-@cache
-def _any_word() -> re.Pattern[str]:
-    """An ideograph, or letters and digits with the marks that belong to them, such as the vowels of Indic scripts."""
-    marks = "".join(each for each in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(each)[0] == "M")
-    letter = rf"[^\W{_IDEOGRAPHS}]"
-    return re.compile(rf"[{_IDEOGRAPHS}]|{letter}+(?:[{marks}]+{letter}*)*")
-
-
-def spaced(text: str) -> int:
-    """How many words a text has by its spaces, each ideograph being one."""
-    return len(_SPACED.findall(text))
-
-
-def mine(
+def mine_negatives(
     pairs: Pairs,
-    how: str,
+    method: str,
     negatives_per_positive: int = 4,
     top: int = 1000,
     seed: int = 0,
     progress: Progress | None = None,
     limit: int | None = None,
 ) -> Pairs:
-    """Every positive (label above 0, now 1), then `wrong` pairs of its left text with wrong right texts, label 0.
+    """Return every positive pair (label above 0, now 1), each followed by mined negatives (label 0).
 
-    `random` draws from all right texts of the table, `bm25` and `cosine` (of tf-idf) from the `top` of them most like
-    the positive's right text. Never drawn: a right text known for the same left text or list, a copy of one (whatever
-    the case and white space, or by the same `right_id`) or of the left text, or one twice in a list. Where too few are
-    left, fewer are given, and a list without any is left out with a warning. A positive that comes twice in a list
-    counts once. `limit` keeps so many positives, drawn by seed; the others are still known as right. The table's own
-    pairs of label 0 or less are dropped, though their right texts may be drawn.
+    Method "random" draws from all right texts of the table. "bm25" and "cosine" (of tf-idf vectors) draw from the
+    `top` right texts most similar to the positive's right text.
+
+    A right text is never drawn for a left text if
+      - it is a positive of the same left text or ranking list, or a duplicate of one: the same except for case and
+        whitespace, or with the same `right_id`;
+      - it is a duplicate of the left text;
+      - it has been drawn for the same ranking list before.
+    A positive that occurs twice in a list is used once. If too few texts remain, fewer negatives are returned; a list
+    without any is left out with a warning. Pairs of the table with a label of 0 or less are left out, but their right
+    texts can be drawn. `limit` keeps that many positives, drawn at random; the other positives are still never drawn
+    as negatives.
     """
-    if how not in WAYS:
-        raise InputError(f"There is no way to mine named {how!r}: the ways are {', '.join(WAYS)}.")
-    if wrong < 1 or top < 1:
-        raise InputError(f"negatives_per_positive={wrong} and top={top} must be 1 or more.")
+    if method not in MINING_METHODS:
+        raise unknown_name("mining method", method, MINING_METHODS, option="negatives")
+    if negatives_per_positive < 1 or top < 1:
+        raise InputError(f"negatives_per_positive={negatives_per_positive} and top={top} must be at least 1.")
     if pairs.label is None:
-        raise InputError("These pairs have no labels: to mine wrong texts, the right pairs need a label above 0.")
+        raise InputError(
+            "These pairs have no labels: mining negatives needs positive pairs, with a label above 0.", option="label"
+        )
     positive = np.flatnonzero(pairs.label > 0)
     if not len(positive):
-        raise InputError("No pair has a label above 0: to mine wrong texts, there must be right ones.")
-    key = _keys(pairs)
+        raise InputError("No label is above 0: mining negatives needs positive pairs.", option="label")
+    key = _duplicate_keys(pairs)
     _, first = np.unique(np.stack([pairs.group[positive], key[pairs.right[positive]]]), axis=1, return_index=True)
     positive = positive[np.sort(first)]
     positive = positive[np.argsort(pairs.group[positive], kind="stable")]
@@ -81,105 +64,110 @@ def mine(
     by_left = np.argsort(left, kind="stable")
     bounds = np.cumsum(np.bincount(left + 1)).tolist()
 
-    def partners(of: int) -> list[int]:
-        known: list[int] = right[by_left[bounds[of] : bounds[of + 1]]].tolist()
+    def positives_of(left_key: int) -> list[int]:
+        known: list[int] = right[by_left[bounds[left_key] : bounds[left_key + 1]]].tolist()
         return known
 
-    asked = np.ones(len(positive), np.bool_)
+    selected = np.ones(len(positive), np.bool_)
     if limit is not None:
-        asked[np.random.default_rng(seed).permutation(len(positive))[limit:]] = False
+        selected[np.random.default_rng(seed).permutation(len(positive))[limit:]] = False
     offered = pairs.label <= 0
-    offered[positive[asked]] = True
-    places = np.flatnonzero(offered)
-    pool, first = np.unique(key[pairs.right[places]], return_index=True)
-    owner = places[first]
-    queries = np.searchsorted(pool, right[asked])
-    found = _found(how, [pairs.texts[pairs.right[row]] for row in owner], queries, top)
+    offered[positive[selected]] = True
+    offered_rows = np.flatnonzero(offered)
+    pool, first = np.unique(key[pairs.right[offered_rows]], return_index=True)
+    owner = offered_rows[first]  # the row of each text in the pool
+    queries = np.searchsorted(pool, right[selected])
+    found = _candidates(method, [pairs.texts[pairs.right[row]] for row in owner], queries, top)
     rng = np.random.default_rng(seed)
-    whose_left, whose_right = array("q"), array("q")  # rows of the table
-    lists = bare = 0
+    left_rows, right_rows = array("q"), array("q")  # rows of `pairs` that the left and the right texts come from
+    lists = without_negatives = 0
     starts = np.flatnonzero(np.diff(pairs.group[positive], prepend=-1)).tolist()
     for start, stop in pairwise([*starts, len(positive)]):
-        rows = positive[start:stop][asked[start:stop]].tolist()
+        rows = positive[start:stop][selected[start:stop]].tolist()
         if not rows:
             continue
-        same = set(left[start:stop].tolist())
-        taken = same.union(right[start:stop].tolist(), *map(partners, same))
-        before = len(whose_left)
+        left_keys = set(left[start:stop].tolist())
+        excluded = left_keys.union(right[start:stop].tolist(), *map(positives_of, left_keys))
+        before = len(left_rows)
         lists += 1
         for row, candidates in zip(rows, found, strict=False):
-            # However many of the drawn are taken already, enough remain.
-            drawn = candidates[rng.choice(len(candidates), min(len(candidates), wrong + len(taken)), replace=False)]
-            fit = [place for place in drawn.tolist() if pool[place] not in taken][:wrong]
-            taken.update(pool[fit].tolist())
-            whose_left.extend([row] * (1 + len(fit)))
-            whose_right.extend([row, *owner[fit].tolist()])
-        if len(whose_left) - before == len(rows):
-            del whose_left[before:], whose_right[before:]
-            bare += 1
+            # Draw enough that the required number remains even if every excluded text is drawn.
+            size = min(len(candidates), negatives_per_positive + len(excluded))
+            drawn = candidates[rng.choice(len(candidates), size, replace=False)]
+            negatives = [at for at in drawn.tolist() if pool[at] not in excluded][:negatives_per_positive]
+            excluded.update(pool[negatives].tolist())
+            left_rows.extend([row] * (1 + len(negatives)))
+            right_rows.extend([row, *owner[negatives].tolist()])
+        if len(left_rows) - before == len(rows):
+            del left_rows[before:], right_rows[before:]
+            without_negatives += 1
         if progress is not None:
             progress(stop / len(positive))
-    if not whose_left:
-        raise InputError(f"No wrong text was found for any of {len(queries)} right pairs: give more pairs.")
-    if bare:
-        warnings.warn(f"{bare:,} of {lists:,} lists found no wrong text and are left out.", stacklevel=2)
-    lefts, rights = np.asarray(whose_left), np.asarray(whose_right)
+    if not left_rows:
+        raise InputError(f"No negative was found for any of {len(queries)} positive pairs: give more pairs.")
+    if without_negatives:
+        warnings.warn(
+            f"No negative was found for {without_negatives:,} of {lists:,} ranking lists; they are left out.",
+            stacklevel=2,
+        )
+    lefts, rights = np.asarray(left_rows), np.asarray(right_rows)
     return Pairs(
         pairs.texts,
         pairs.left[lefts],
         pairs.right[rights],
         pairs.group[lefts],
         (lefts == rights).astype(np.float32),
-        None if pairs.left_id is None else [pairs.left_id[row] for row in whose_left],
-        None if pairs.right_id is None else [pairs.right_id[row] for row in whose_right],
+        None if pairs.left_id is None else [pairs.left_id[row] for row in left_rows],
+        None if pairs.right_id is None else [pairs.right_id[row] for row in right_rows],
     ).take(range(len(lefts)))
 
 
-def _keys(pairs: Pairs) -> Ints:
-    """A number for every text, the same for copies and for right texts that go by the same id."""
-    key = copies(pairs.texts)
+def _duplicate_keys(pairs: Pairs) -> Ints:
+    """Return a number for every text, the same for duplicates and for right texts with the same id."""
+    key = duplicate_keys(pairs.texts)
     if pairs.right_id is None:
         return key
-    names, texts = len(set(pairs.right_id)), len(np.unique(key[pairs.right]))
-    if texts > 2 * names:  # some texts may be written in several ways, but not most
+    ids, texts = len(set(pairs.right_id)), len(np.unique(key[pairs.right]))
+    if texts > 2 * ids:  # a few texts may be written in several ways, but not most of them
         warnings.warn(
-            f"{names:,} right_ids name {texts:,} different texts, so they are taken as numbers within a list: what is "
-            "written tells texts apart.",
+            f"{ids:,} different right_ids belong to {texts:,} different texts, so they seem to be numbers within a "
+            "list: duplicates are found by their text alone.",
             stacklevel=3,
         )
         return key
-    leads = list(range(len(key)))  # of keys that are the same, all lead to one
+    parent = list(range(len(key)))  # union-find over keys
 
-    def end(of: int) -> int:
-        while leads[of] != of:
-            leads[of] = of = leads[leads[of]]
+    def root(of: int) -> int:
+        while parent[of] != of:
+            parent[of] = of = parent[parent[of]]
         return of
 
-    named: dict[str, int] = {}
+    key_of_id: dict[str, int] = {}
     for number, name in zip(key[pairs.right].tolist(), pairs.right_id, strict=True):
-        one, other = end(number), end(named.setdefault(name, number))
-        leads[max(one, other)] = min(one, other)
-    return np.fromiter(map(end, key.tolist()), np.int32)
+        one, other = root(number), root(key_of_id.setdefault(name, number))
+        parent[max(one, other)] = min(one, other)
+    return np.fromiter(map(root, key.tolist()), np.int32)
 
 
-def _found(how: str, texts: Sequence[str], queries: Places, top: int) -> Iterator[Places]:
-    """For every query, itself the place of a text, the places of the texts to draw from."""
-    if how == "random":
+def _candidates(method: str, texts: Sequence[str], queries: Index, top: int) -> Iterator[Index]:
+    """Yield the positions of the texts to draw from, for every query; a query is the position of a text itself."""
+    if method == "random":
         yield from repeat(np.arange(len(texts)), len(queries))
         return
-    score = _bm25(texts) if how == "bm25" else _cosine(texts)
+    similarity = _bm25(texts) if method == "bm25" else _cosine(texts)
     for query in queries.tolist():
-        scores = score(query)
+        scores = similarity(query)
         count = min(top, len(scores))
-        last = max(np.partition(scores, -count)[-count], np.float32(0))
-        better, level = np.flatnonzero(scores > last), np.flatnonzero(scores == last)
-        # Of those level with the last, the first of the table: argpartition would take others on other processors.
-        yield np.sort(np.concatenate([better, level[: max(top - len(better), 0)]])) if last > 0 else better
+        lowest = max(np.partition(scores, -count)[-count], np.float32(0))
+        above, tied = np.flatnonzero(scores > lowest), np.flatnonzero(scores == lowest)
+        # Ties at the cutoff are broken by position: argpartition would break them differently on different CPUs.
+        yield np.sort(np.concatenate([above, tied[: max(top - len(above), 0)]])) if lowest > 0 else above
 
 
-def _bm25(texts: Sequence[str]) -> Score:
+def _bm25(texts: Sequence[str]) -> Similarity:
     import bm25s
 
+    words = WordSplitter().words
     vocab: dict[str, int] = {}
     ids = [[vocab.setdefault(word, len(vocab)) for word in words(text)] for text in texts]
     if not vocab:
@@ -189,30 +177,31 @@ def _bm25(texts: Sequence[str]) -> Score:
     return lambda query: index.get_scores_from_ids(ids[query])
 
 
-def _cosine(texts: Sequence[str]) -> Score:
+def _cosine(texts: Sequence[str]) -> Similarity:
+    words = WordSplitter().words
     vocab: dict[str, int] = {}
-    bounds, terms, times = [0], array("i"), array("f")
+    bounds, terms, frequencies = [0], array("i"), array("f")
     for text in texts:
         counts = Counter(vocab.setdefault(word, len(vocab)) for word in words(text))
         terms.extend(counts.keys())
-        times.extend(counts.values())
+        frequencies.extend(counts.values())
         bounds.append(len(terms))
     term = np.asarray(terms)
     text_of = np.repeat(np.arange(len(texts)), np.diff(bounds))
-    frequency = np.bincount(term, minlength=len(vocab))
-    weight = np.asarray(times) * (1 + np.log(len(texts) / frequency))[term]
+    document_frequency = np.bincount(term, minlength=len(vocab))
+    weight = np.asarray(frequencies) * (1 + np.log(len(texts) / document_frequency))[term]
     weight = (weight / np.sqrt(np.bincount(text_of, weight**2))[text_of]).astype(np.float32)
-    # The same entries once more, ordered by term: the texts that hold a term lie side by side.
+    # The inverted index: the same entries sorted by term, so that the texts with a term are adjacent.
     order = np.argsort(term, kind="stable")
-    holders, weights = text_of[order], weight[order]
-    ends = np.cumsum(frequency)
+    posting_text, posting_weight = text_of[order], weight[order]
+    ends = np.cumsum(document_frequency)
 
-    def score(query: int) -> Floats:
+    def similarity(query: int) -> Floats:
         scores = np.zeros(len(texts), np.float32)
         for entry in range(bounds[query], bounds[query + 1]):
             stop = ends[term[entry]]
-            span = slice(stop - frequency[term[entry]], stop)
-            np.add.at(scores, holders[span], weights[span] * weight[entry])
+            span = slice(stop - document_frequency[term[entry]], stop)
+            np.add.at(scores, posting_text[span], posting_weight[span] * weight[entry])
         return scores
 
-    return score
+    return similarity

@@ -1,4 +1,4 @@
-"""The pair table: which texts meet, how well they match, and which pairs form one ranking list."""
+"""The table of text pairs that models are trained and evaluated on."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -16,13 +16,13 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """N pairs over a list of distinct texts: a text that occurs in many pairs is kept, tokenised and encoded once."""
+    """N pairs over a list of distinct texts, so that a text in many pairs is stored, tokenized and encoded once."""
 
     texts: list[str]
-    left: Ints  # [N] positions in texts
-    right: Ints  # [N] positions in texts
-    group: Ints  # [N] pairs of one ranking list share a number; numbered in order of first appearance
-    label: Floats | None = None  # [N] higher is a better match; None where pairs are only to be scored
+    left: Ints  # [N] indices into texts
+    right: Ints  # [N] indices into texts
+    group: Ints  # [N] number of the ranking list that the pair belongs to, in order of first appearance
+    label: Floats | None = None  # [N] higher is a better match; None for pairs that are only scored
     left_id: list[str] | None = None
     right_id: list[str] | None = None
 
@@ -35,17 +35,20 @@ class Pairs:
         left_id: Sequence[str] | None = None,
         right_id: Sequence[str] | None = None,
     ) -> Self:
-        """Columns of equal length make a table; ranking lists group by `left_id`, else by the left text."""
+        """Make a table from columns of equal length.
+
+        Pairs with the same `left_id` form a ranking list; without `left_id`, pairs with the same left text.
+        """
         labels = None if label is None else np.fromiter(label, np.float32)
         for name, column in (("right", right), ("label", labels), ("left_id", left_id), ("right_id", right_id)):
             if column is not None and len(column) != len(left):
-                raise InputError(f"{name} has {len(column)} values and left has {len(left)}: give one for each pair.")
-        place: dict[str, int] = {}
-        lefts = _numbered(left, place)
-        rights = _numbered(right, place)
-        group = _numbered(left if left_id is None else left_id, {})
+                raise InputError(f"{name} has {len(column)} values, but left has {len(left)}: give one for each pair.")
+        index: dict[str, int] = {}
+        lefts = _indices(left, index)
+        rights = _indices(right, index)
+        group = _indices(left if left_id is None else left_id, {})
         return cls(
-            list(place),
+            list(index),
             lefts,
             rights,
             group,
@@ -59,32 +62,34 @@ class Pairs:
 
     @property
     def labels(self) -> Floats:
-        """The labels, for whoever can't do without."""
+        """The labels; raises InputError if there are none."""
         if self.label is None:
             raise InputError(
-                f"These {len(self)} pairs have no labels: give a number for each, higher for a better match."
+                f"These {len(self)} pairs have no labels: give a number for each, higher for a better match.",
+                option="label",
             )
         return self.label
 
     @property
     def lists(self) -> int:
+        """The number of ranking lists."""
         return len(np.unique(self.group))
 
     def digest(self) -> str:
-        """What tells this table from others: a checksum of its texts, pairs, lists and labels."""
+        """Return a SHA-256 of the texts, pairs, ranking lists and labels."""
         found = hashlib.sha256("\n".join(self.texts).encode("utf-8", "surrogatepass"))
         for column in (self.left, self.right, self.group, self.label):
             found.update(b"" if column is None else column.tobytes())
         return found.hexdigest()
 
     def take(self, rows: Sequence[int] | NDArray[np.integer]) -> "Pairs":
-        """The table of these rows, in this order."""
+        """Return a table of these rows, in this order."""
         at = np.asarray(rows, np.int64)
-        used, places = _renumbered(np.concatenate([self.left[at], self.right[at]]))
+        used, positions = _renumbered(np.concatenate([self.left[at], self.right[at]]))
         return Pairs(
             [self.texts[i] for i in used],
-            places[: len(at)],
-            places[len(at) :],
+            positions[: len(at)],
+            positions[len(at) :],
             _renumbered(self.group[at])[1],
             None if self.label is None else self.label[at],
             None if self.left_id is None else [self.left_id[i] for i in at],
@@ -92,20 +97,31 @@ class Pairs:
         )
 
 
-def _numbered(values: Iterable[str], place: dict[str, int]) -> Ints:
-    return np.fromiter((place.setdefault(value, len(place)) for value in values), np.int32)
+def concat_pairs(tables: Sequence[Pairs]) -> Pairs:
+    """Join tables; labels and ids are kept if all tables have them."""
+    return Pairs.of(
+        [table.texts[i] for table in tables for i in table.left],
+        [table.texts[i] for table in tables for i in table.right],
+        None if any(t.label is None for t in tables) else [float(label) for t in tables for label in t.labels],
+        None if any(t.left_id is None for t in tables) else [name for t in tables for name in t.left_id or []],
+        None if any(t.right_id is None for t in tables) else [name for t in tables for name in t.right_id or []],
+    )
+
+
+def duplicate_keys(texts: Sequence[str]) -> Ints:
+    """Return a number for every text; texts that differ only in case and whitespace have the same number."""
+    index: dict[str, int] = {}
+    return _indices((" ".join(text.split()).casefold() for text in texts), index)
+
+
+def _indices(values: Iterable[str], index: dict[str, int]) -> Ints:
+    return np.fromiter((index.setdefault(value, len(index)) for value in values), np.int32)
 
 
 def _renumbered(numbers: Ints) -> tuple[Ints, Ints]:
-    """The distinct numbers in order of first appearance, and every number's place among them."""
+    """Return the distinct numbers in order of first appearance, and the position of every number among them."""
     distinct, first, inverse = np.unique(numbers, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return distinct[order], rank[inverse]
-
-
-def copies(texts: Sequence[str]) -> Ints:
-    """A number for every text, the same for copies that differ in case or white space only."""
-    place: dict[str, int] = {}
-    return np.fromiter((place.setdefault(" ".join(t.split()).casefold(), len(place)) for t in texts), np.int32)

@@ -1,7 +1,7 @@
-"""Any table of pairs comes in by one door: files by their extension, lists, data frames; a bad row is told by its line.
+"""Reads tables of text pairs from files, lists and data frames; errors name the line and the fix.
 
-The reader of a format yields, row by row, where the row stands and its cells (left, right, label, left_id, right_id;
-None where there is none), or else the fault that makes the row bad.
+The reader of each format yields the number of a row with its cells (left, right, label, left_id, right_id; None where
+the source has no such column), or with a message if the row is bad.
 """
 
 import csv
@@ -9,7 +9,6 @@ import gzip
 import json
 import os
 import re
-import reprlib
 import zlib
 from array import array
 from collections import deque
@@ -21,27 +20,23 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from pairlight.data.pairs import Pairs
 from pairlight.core.errors import InputError
+from pairlight.data.pairs import Pairs
+from pairlight.text.checks import is_unicode, short_repr, text_fault
 
 Cells = Sequence[object]
-Rows = Iterator[tuple[int, Cells | str]]  # a row's number, and its cells or its fault
+NumberedRows = Iterator[tuple[int, Cells | str]]  # the number of a row, and its cells or what is wrong with it
 
 EXTENSIONS = (".tsv", ".csv", ".jsonl", ".tsv.gz", ".csv.gz", ".jsonl.gz", ".parquet")
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_OPENED = re.compile('([^"]*,)?"')  # the first quote of a line, where a field may begin
-_LARGEST_LABEL = 3.4e38  # of float32
-_ERRORS_KEPT = 5
+_OPENING_QUOTE = re.compile('([^"]*,)?"')  # the first quote of a line, at the beginning of a field
+_MAX_LABEL = 3.4e38  # of float32
+_MAX_ERRORS = 5
 _BATCH = 10_000
-
-_brief = reprlib.Repr()
-_brief.maxstring = _brief.maxother = 60
-_shown = _brief.repr
 
 
 @dataclass(frozen=True)
-class Report:
+class ReadReport:
     """What reading met: the rows seen, how many of them were bad and skipped, and what the first of those were."""
 
     rows: int
@@ -60,7 +55,7 @@ def read_pairs(
     header: Sequence[str] | None = None,
     skip_bad_rows: bool = False,
     need_label: bool | None = True,
-) -> tuple[Pairs, Report]:
+) -> tuple[Pairs, ReadReport]:
     """The pair table of a file, of a list of tuples (left, right, label) or of dicts, or of a data frame.
 
     Files are UTF-8 with a header line that names the columns; `header` names them for a .tsv or .csv file without one.
@@ -70,10 +65,12 @@ def read_pairs(
     if isinstance(source, Pairs):
         if need_label and source.label is None:
             raise InputError("These Pairs have no labels: give Pairs.of the column label.")
-        return source, Report(len(source))
-    columns = _Columns(left, right, None if need_label is False else label, left_id, right_id, need_label is not True)
+        return source, ReadReport(len(source))
+    columns = _ColumnNames(
+        left, right, None if need_label is False else label, left_id, right_id, need_label is not True
+    )
     name, unit, rows = _opened(source, columns, header)
-    table = _Table(need_label)
+    table = _PairsBuilder(need_label)
     seen = skipped = 0
     first_errors: list[str] = []
     for at, row in rows:
@@ -85,17 +82,17 @@ def read_pairs(
         if not skip_bad_rows:
             raise InputError(f"{error} (--skip-bad-rows leaves bad rows out.)")
         skipped += 1
-        if skipped <= _ERRORS_KEPT:
+        if skipped <= _MAX_ERRORS:
             first_errors.append(error)
     if not seen:
         raise InputError(f"{name} holds no pairs: give at least one row.")
     if skipped == seen:
         raise InputError(f"{name} holds no good row among {seen}. The first fault: {first_errors[0]}")
-    return table.pairs(), Report(seen, skipped, tuple(first_errors))
+    return table.pairs(), ReadReport(seen, skipped, tuple(first_errors))
 
 
 @dataclass(frozen=True)
-class _Columns:
+class _ColumnNames:
     """The names of the columns to be read; the label's is None where labels are not wanted."""
 
     left: str
@@ -132,7 +129,7 @@ class _Columns:
         return [None if name is None else row.get(name) for _, name, _ in self.wanted()]
 
 
-class _Table:
+class _PairsBuilder:
     """The columns while they grow; a text or left id that comes again is kept once."""
 
     def __init__(self, need_label: bool | None) -> None:
@@ -154,10 +151,10 @@ class _Table:
         if self.may_lack_label and not self.left:
             self.has_label = label is not None
         if self.may_lack_label and (label is not None) != self.has_label:
-            return f"the label is {_shown(label)}, unlike the first row's: give every row one, or none."
+            return f"the label is {short_repr(label)}, unlike the first row's: give every row one, or none."
         number = _number(label) if self.has_label else 0.0
         if number is None:
-            return f"the label {_shown(label)} is no number: write one, such as 0 or 1."
+            return f"the label {short_repr(label)} is no number: write one, such as 0 or 1."
         if not self.left:
             self.has_left_id, self.has_right_id = left_id is not None, right_id is not None
         if self.has_left_id and (fault := _id_fault("left_id", left_id)):
@@ -186,7 +183,7 @@ class _Table:
         )
 
 
-def _opened(source: Any, columns: _Columns, header: Sequence[str] | None) -> tuple[str, str, Rows]:
+def _opened(source: Any, columns: _ColumnNames, header: Sequence[str] | None) -> tuple[str, str, NumberedRows]:
     """What to call a source, what to call the place of a row in it, and its rows."""
     if isinstance(source, str | os.PathLike):
         path = Path(source)
@@ -248,14 +245,14 @@ def _lines(path: Path) -> Iterator[str]:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def _tsv(lines: Iterable[str]) -> Rows:
+def _tsv(lines: Iterable[str]) -> NumberedRows:
     for at, line in enumerate(lines, 1):
         line = line.removesuffix("\n").removesuffix("\r")
         if line:
             yield at, line.split("\t")
 
 
-def _csv(lines: Iterable[str]) -> Rows:
+def _csv(lines: Iterable[str]) -> NumberedRows:
     source, again, taken = iter(lines), deque[str](), list[str]()
 
     def fed() -> Iterator[str]:
@@ -276,7 +273,7 @@ def _csv(lines: Iterable[str]) -> Rows:
                 wrong = f"a text of more than {csv.field_size_limit():,} characters: close its quote, or shorten it."
             yield at, wrong
             # A quote left open took in the lines that follow, up to one that begins with a quote: they are read again.
-            if "end of data" in str(error) or "field limit" in str(error) or _OPENED.match(taken[-1]):
+            if "end of data" in str(error) or "field limit" in str(error) or _OPENING_QUOTE.match(taken[-1]):
                 again.extendleft(reversed(taken[1:]))
                 del taken[1:]
             reader, at = csv.reader(fed(), strict=True), at + len(taken)
@@ -286,10 +283,12 @@ def _csv(lines: Iterable[str]) -> Rows:
             at += len(taken)
 
 
-def _delimited(rows: Rows, columns: _Columns, header: Sequence[object] | None, path: Path, remedy: str) -> Rows:
+def _delimited(
+    rows: NumberedRows, columns: _ColumnNames, header: Sequence[object] | None, path: Path, remedy: str
+) -> NumberedRows:
     if header is None:
         first = next(rows, (1, ""))[1]
-        if isinstance(first, str) or not all(_is_utf8(str(name)) for name in first):
+        if isinstance(first, str) or not all(is_unicode(str(name)) for name in first):
             raise InputError(f"{path} has no header to be read: save it as UTF-8, its first line naming the columns.")
         header = first
     pick = itemgetter(*(-1 if name is None else header.index(name) for name in columns.among(header, str(path))))
@@ -302,22 +301,22 @@ def _delimited(rows: Rows, columns: _Columns, header: Sequence[object] | None, p
             yield at, f"{len(cells)} fields where there are {len(header)} columns: leave none out, and {remedy}."
 
 
-def _jsonl(lines: Iterable[str], columns: _Columns) -> Rows:
+def _jsonl(lines: Iterable[str], columns: _ColumnNames) -> NumberedRows:
     for at, line in enumerate(lines, 1):
         if line.isspace():
             continue
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            yield at, f"{_shown(line.strip())} is no JSON ({error}): write one object a line."
+            yield at, f"{short_repr(line.strip())} is no JSON ({error}): write one object a line."
         else:
             if isinstance(row, dict):
                 yield at, columns.within(row)
             else:
-                yield at, f'{_shown(row)} is no JSON object: write one such as {{"left": ..., "right": ...}}.'
+                yield at, f'{short_repr(row)} is no JSON object: write one such as {{"left": ..., "right": ...}}.'
 
 
-def _sequence(source: Iterable[object], columns: _Columns) -> Rows:
+def _sequence(source: Iterable[object], columns: _ColumnNames) -> NumberedRows:
     widths = (2, 3) if columns.may_lack_label else (3,)
     for at, row in enumerate(source, 1):
         if isinstance(row, Mapping):
@@ -326,10 +325,10 @@ def _sequence(source: Iterable[object], columns: _Columns) -> Rows:
             yield at, (row[0], row[1], row[2] if len(row) == 3 else None, None, None)
         else:
             shape = "(left, right)" if columns.may_lack_label else "(left, right, label)"
-            yield at, f"{_shown(row)} is no pair: give {shape} or a dict."
+            yield at, f"{short_repr(row)} is no pair: give {shape} or a dict."
 
 
-def _parquet(path: Path, columns: _Columns) -> Iterator[Cells]:
+def _parquet(path: Path, columns: _ColumnNames) -> Iterator[Cells]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -344,13 +343,13 @@ def _parquet(path: Path, columns: _Columns) -> Iterator[Cells]:
         raise InputError(f"{path} cannot be read as Parquet ({str(error).splitlines()[0]}): write it anew.") from None
 
 
-def _dataset(source: Any, columns: _Columns, title: str) -> Iterator[Cells]:
+def _dataset(source: Any, columns: _ColumnNames, title: str) -> Iterator[Cells]:
     names = columns.among(list(source.column_names or ()), title)
     for batch in source.select_columns([name for name in names if name is not None]).iter(_BATCH):
         yield from _zip_columns(names, batch)
 
 
-def _frame(source: Any, columns: _Columns, title: str) -> Iterator[Cells]:
+def _frame(source: Any, columns: _ColumnNames, title: str) -> Iterator[Cells]:
     return _zip_columns(columns.among(list(source.columns), title), source)
 
 
@@ -360,25 +359,25 @@ def _zip_columns(names: Iterable[str | None], columns: Any) -> Iterator[Cells]:
 
 def _text_fault(role: str, value: object) -> str | None:
     if not isinstance(value, str):
-        return f"{role} is {_shown(value)}, which is no text: give every pair two texts."
+        return f"{role} is {short_repr(value)}, which is no text: give every pair two texts."
     if not value or value.isspace():
         return f"the {role} text is empty: give every pair two texts."
     if "\0" in value:
-        return f"the {role} text {_shown(value)} holds a NUL byte: remove it."
-    if not _is_utf8(value):
-        return f"the {role} text {_shown(value)} is not valid UTF-8: save the texts as UTF-8."
+        return f"the {role} text {short_repr(value)} holds a NUL byte: remove it."
+    if not is_unicode(value):
+        return f"the {role} text {short_repr(value)} is not valid UTF-8: save the texts as UTF-8."
     return None
 
 
 def _id_fault(role: str, value: object) -> str | None:
     if value is None or (isinstance(value, str) and not value):
         return f"{role} is empty: give every row one, or none."
-    if not isinstance(value, str | Integral) or not _is_utf8(str(value)):
-        return f"{role} is {_shown(value)}, neither a text nor a whole number: give every row one of these."
+    if not isinstance(value, str | Integral) or not is_unicode(str(value)):
+        return f"{role} is {short_repr(value)}, neither a text nor a whole number: give every row one of these."
     return None
 
 
-def _is_utf8(text: str) -> bool:
+def is_unicode(text: str) -> bool:
     # The undecodable bytes of a file arrive as lone surrogates, and JSON may spell one out.
     return text.isascii() or not _SURROGATE.search(text)
 
@@ -391,10 +390,10 @@ def _number(value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return number if abs(number) < _LARGEST_LABEL else None
+    return number if abs(number) < _MAX_LABEL else None
 
 
 def _remedy(role: str, what: str, names: Iterable[object]) -> str:
     flag = role.replace("_", "-")
-    listed = ", ".join(_shown(name) for name in islice(names, 20)) or "none"
+    listed = ", ".join(short_repr(name) for name in islice(names, 20)) or "none"
     return f"the {what} are {listed}; name the one to use with --{flag} NAME (in Python {role}='NAME')."

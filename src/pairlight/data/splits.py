@@ -1,27 +1,31 @@
-"""A table falls into parts list by list, so that no ranking list is ever torn between training and test."""
+"""Random splits of a table that keep every ranking list whole."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.data.pairs import Pairs, copies
 from pairlight.core.errors import InputError
+from pairlight.data.pairs import Pairs, duplicate_keys
+
+SPLITS = ("train", "dev", "test")
+Splits = dict[str, Pairs]  # the keys are those of SPLITS
 
 
 def split(pairs: Pairs, fractions: Sequence[float] = (0.8, 0.1, 0.1), seed: int = 0) -> list[Pairs]:
-    """The parts of a table, as large as the fractions say in ranking lists drawn by seed, each in the table's order.
+    """Divide the ranking lists of a table at random; each part keeps the table's order.
 
-    Lists with the same left text, whatever its case and white space, are drawn together.
+    The fractions are shares of the ranking lists. Lists whose left texts differ only in case and whitespace go to the
+    same part.
     """
     if min(fractions, default=0.0) <= 0 or abs(sum(fractions) - 1) > 1e-6:
-        raise InputError(f"The fractions {tuple(fractions)} must be above 0 and sum to 1.")
-    together = _together(pairs)
-    count = len(np.unique(together))
+        raise InputError(f"fractions={tuple(fractions)} must all be above 0 and sum to 1.")
+    cluster = _clusters(pairs)
+    count = len(np.unique(cluster))
     if count < len(fractions):
         raise InputError(
-            f"{count} ranking lists cannot make {len(fractions)} parts: every part needs one with its own left text, "
-            "so give more lists."
+            f"{count} ranking lists with different left texts cannot be split into {len(fractions)} parts: give at "
+            "least one list for each part."
         )
     sizes = np.diff(np.rint(np.cumsum([0.0, *fractions]) * count).astype(np.int64))
     while not sizes.all():
@@ -29,17 +33,22 @@ def split(pairs: Pairs, fractions: Sequence[float] = (0.8, 0.1, 0.1), seed: int 
         sizes[sizes.argmax()] -= 1
     part = np.repeat(np.arange(len(sizes)), sizes)
     np.random.default_rng(seed).shuffle(part)
-    return [pairs.take(np.flatnonzero(part[together] == number)) for number in range(len(sizes))]
+    return [pairs.take(np.flatnonzero(part[cluster] == number)) for number in range(len(sizes))]
 
 
-def _together(pairs: Pairs) -> NDArray[np.int64]:
-    """A number for every pair, the same for lists that share a left text.   [N]"""
-    asked = copies(pairs.texts)[pairs.left]
-    lead = np.arange(pairs.lists)  # the first of the lists that a list belongs with
+def train_dev_test(pairs: Pairs, seed: int = 0) -> Splits:
+    """Split a table at random into train, dev and test with 80, 10 and 10 percent of its ranking lists."""
+    return dict(zip(SPLITS, split(pairs, seed=seed), strict=True))
+
+
+def _clusters(pairs: Pairs) -> NDArray[np.int64]:
+    """Return a number for every pair, the same for all lists connected by shared left texts.   [N]"""
+    text = duplicate_keys(pairs.texts)[pairs.left]
+    root = np.arange(pairs.lists)  # the first list that each list is known to be connected to
     while True:
-        first = np.full(len(pairs.texts), len(lead))
-        np.minimum.at(first, asked, lead[pairs.group])
-        before, lead = lead, lead.copy()
-        np.minimum.at(lead, pairs.group, first[asked])
-        if (lead == before).all():
-            return np.unique(lead[pairs.group], return_inverse=True)[1]
+        first = np.full(len(pairs.texts), len(root))
+        np.minimum.at(first, text, root[pairs.group])
+        before, root = root, root.copy()
+        np.minimum.at(root, pairs.group, first[text])
+        if (root == before).all():
+            return np.unique(root[pairs.group], return_inverse=True)[1]

@@ -1,0 +1,1 @@
+"""Named datasets, and the papers' protocols for making datasets."""

@@ -1,18 +1,19 @@
-"""Paper citation: does the one paper cite the other? Every citation stands against random pairs that are none."""
+"""The paper citation protocol: decide whether one paper cites another."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from pairlight.data.negatives import Progress, mine
+from pairlight.core.progress import Progress
+from pairlight.data.negatives import mine_negatives
 from pairlight.data.pairs import Pairs
-from pairlight.data.splits import split
+from pairlight.data.splits import Splits, train_dev_test
 
 PROTOCOL = (
     "Paper citation as in the Match-SRNN paper (Wan et al., IJCAI 2016, after Pang et al., AAAI 2016). For each "
-    "citation the citing paper also meets papers drawn at random from all cited ones: never one that it cites, itself, "
-    "or the same one twice. Every pair stands alone, labelled 1 or 0. The pairs fall into train, dev and test 8:1:1, "
-    "citing paper by citing paper."
+    "citation, the citing paper is also paired with negatives: papers drawn at random from all cited papers, excluding "
+    "papers it cites, itself, and papers already drawn for it. Pairs are independent of each other and labeled 1 or 0. "
+    "They are split 8:1:1 into train, dev and test by citing paper."
 )
 
 
@@ -23,18 +24,20 @@ def citation(
     seed: int = 0,
     limit: int | None = None,
     progress: Progress | None = None,
-) -> dict[str, Pairs]:
-    """The task made of citing–cited pairs (all of them, or those of a label above 0), or of `limit` drawn by seed."""
+) -> Splits:
+    """Make the dataset from pairs of citing and cited papers.
+
+    Pairs with a label of 0 or less are not used as citations. `limit` draws that many citations at random.
+    """
     if pairs.label is None:
         pairs = replace(pairs, label=np.ones(len(pairs), np.float32))
-    drawn = mine(pairs, "random", wrong, seed=seed, progress=progress, limit=limit)
-    if drawn.left_id is None:
-        drawn = replace(drawn, left_id=[str(number) for number in drawn.group])
-    parts = split(drawn, seed=seed)
-    return {name: _apart(part) for name, part in zip(("train", "dev", "test"), parts, strict=True)}
+    mined = mine_negatives(pairs, "random", negatives_per_positive, seed=seed, progress=progress, limit=limit)
+    if mined.left_id is None:
+        mined = replace(mined, left_id=[str(number) for number in mined.group])
+    return {name: _independent(part) for name, part in train_dev_test(mined, seed).items()}
 
 
-def _apart(pairs: Pairs) -> Pairs:
-    """The same pairs, each a list of its own: what is asked is a yes or no, not an order."""
-    names = [f"{name}:{row}" for row, name in enumerate(pairs.left_id or [])]
-    return replace(pairs, group=np.arange(len(pairs), dtype=np.int32), left_id=names)
+def _independent(pairs: Pairs) -> Pairs:
+    """Put each pair into a list of its own: the pairs are classified, not ranked."""
+    ids = [f"{name}:{row}" for row, name in enumerate(pairs.left_id or [])]
+    return replace(pairs, group=np.arange(len(pairs), dtype=np.int32), left_id=ids)

@@ -1,43 +1,45 @@
-"""Sentence completion: the first clause of a sentence asks for its second, among second clauses much like it."""
+"""The sentence completion protocol: find the second clause of a sentence among similar clauses."""
 
 import re
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from pairlight.data.negatives import Progress, mine
-from pairlight.data.pairs import Pairs
-from pairlight.data.splits import split
 from pairlight.core.errors import InputError
+from pairlight.core.progress import Progress
+from pairlight.data.negatives import mine_negatives
+from pairlight.data.pairs import Pairs
+from pairlight.data.splits import Splits, train_dev_test
 
-_SHORTEST, _LONGEST = 8, 28  # words of a clause
-_LIKE = 101  # a clause itself and the hundred most like it, to draw wrong ones from
+_MIN_WORDS, _MAX_WORDS = 8, 28  # of a clause
+_TOP = 101  # the positive itself and the hundred clauses most similar to it
 
 PROTOCOL = (
     "Sentence completion as in the MV-LSTM paper (Wan et al., AAAI 2016, after Hu et al., NIPS 2014). Sentences are "
-    f"kept that a comma divides in two clauses of {_SHORTEST} to {_LONGEST} words, at the comma that makes them most "
-    "equal; of sentences with the same first clause, the first. The wrong second clauses are drawn at random from the "
-    f"{_LIKE - 1} most like the right one by the cosine of their tf-idf, never a copy of it. The lists fall into "
-    "train, dev and test 8:1:1, sentence by sentence."
+    f"used if a comma divides them into two clauses of {_MIN_WORDS} to {_MAX_WORDS} words; of several such commas, the "
+    "one that makes the clauses most equal in length is used. Of sentences with the same first clause, only the first "
+    f"is used. Negative second clauses are drawn at random from the {_TOP - 1} most similar to the positive by the "
+    "cosine of their tf-idf vectors, excluding duplicates of it. The lists are split 8:1:1 into train, dev and test by "
+    "sentence."
 )
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
 _END = re.compile(r"[.!?]+[\"'”’)\]]*\s+(?=[\"'“‘(\[]*(\w))")
-# A full stop after these, or after initials such as J. and U.S, is no end; "so did I." is one.
-_SHORTENED = re.compile(
+# A period after these abbreviations, or after initials such as J. and U.S, does not end a sentence; after "I" it does.
+_ABBREVIATION = re.compile(
     r"mr|mrs|ms|dr|st|jr|sr|prof|gen|col|capt|lt|sgt|gov|sen|rep|hon|messrs|no|vs|etc|inc|co|(?!i$)([^\W\d_]\.)*[^\W\d_]",
     re.IGNORECASE,
 )
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of a text: an end mark, white space and a capital divide them, save after Mr. and the like."""
+    """Split a text into sentences: after an end mark and whitespace, before a capital, but not after Mr. and the like."""
     for paragraph in _PARAGRAPH.split(text):
         line = " ".join(paragraph.split())
         start = 0
         for end in _END.finditer(line):
             word = line[line.rfind(" ", 0, end.start()) + 1 : end.start()].lstrip("\"'“‘([")
-            if end[1].isupper() and not (end[0][0] == "." and _SHORTENED.fullmatch(word)):
+            if end[1].isupper() and not (end[0][0] == "." and _ABBREVIATION.fullmatch(word)):
                 yield line[start : end.end()].rstrip()
                 start = end.end()
         if start < len(line):
@@ -45,24 +47,24 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def clauses(texts: Iterable[str]) -> list[tuple[str, str]]:
-    """The sentences that a comma divides in two clauses of 8 to 28 words, at the comma that makes them most equal.
+    """Return the two clauses of every sentence that PROTOCOL uses.
 
-    A sentence is left out where its first clause was seen before: every first clause has one right second.
+    A sentence whose first clause has occurred before is left out, so that every first clause has one positive.
     """
     found: dict[str, tuple[str, str]] = {}
     for text in texts:
         for sentence in sentences(text):
-            if pair := _halves(sentence):
+            if pair := _two_clauses(sentence):
                 found.setdefault(pair[0].casefold(), pair)
     return list(found.values())
 
 
-def _halves(sentence: str) -> tuple[str, str] | None:
+def _two_clauses(sentence: str) -> tuple[str, str] | None:
     words = sentence.split(" ")
     cuts = [
         cut
-        for cut in range(_SHORTEST, len(words) - _SHORTEST + 1)
-        if words[cut - 1].endswith(",") and max(cut, len(words) - cut) <= _LONGEST
+        for cut in range(_MIN_WORDS, len(words) - _MIN_WORDS + 1)
+        if words[cut - 1].endswith(",") and max(cut, len(words) - cut) <= _MAX_WORDS
     ]
     if not cuts:
         return None
@@ -77,19 +79,19 @@ def completion(
     seed: int = 0,
     limit: int | None = None,
     progress: Progress | None = None,
-) -> dict[str, Pairs]:
-    """The task made of raw texts: train, dev and test (8:1:1), a list for every sentence, or for `limit` of them drawn.
+) -> Splits:
+    """Make the dataset from raw texts, with one ranking list for each sentence.
 
-    The wrong second clauses are drawn from the hundred most like the right one, by the cosine of their tf-idf.
+    `limit` draws that many sentences at random.
     """
     found = clauses(texts)
     if not found:
         raise InputError(
-            f"No sentence divides at a comma in two clauses of {_SHORTEST} to {_LONGEST} words: give more text."
+            f"No sentence has a comma between two clauses of {_MIN_WORDS} to {_MAX_WORDS} words: give more text."
         )
     if limit is not None:
         drawn = np.random.default_rng(seed).permutation(len(found))[:limit]
         found = [found[i] for i in np.sort(drawn)]
     first, second = zip(*found, strict=True)
-    lists = mine(Pairs.of(first, second, [1.0] * len(found)), "cosine", wrong, _LIKE, seed, progress)
-    return dict(zip(("train", "dev", "test"), split(lists, seed=seed), strict=True))
+    positives = Pairs.of(first, second, [1.0] * len(found))
+    return train_dev_test(mine_negatives(positives, "cosine", negatives_per_positive, _TOP, seed, progress), seed)

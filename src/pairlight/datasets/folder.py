@@ -1,122 +1,161 @@
-"""A task on disk: train, dev and test as files that `train` takes as they are, and a card that says what they are."""
+"""A dataset on disk: train.tsv, dev.tsv, test.tsv, and a card that describes them."""
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pairlight.data.pairs import Pairs
 from pairlight.core.errors import InputError
-from pairlight.core.files import atomic_write, write_text
+from pairlight.core.files import atomic_write, write_json, write_text
+from pairlight.core.markdown import markdown_table
+from pairlight.data.pairs import Pairs
+from pairlight.data.splits import Splits
 
-CARD, README = "card.json", "README.md"
-
-
-def claim(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that holds something, save an older task to be overwritten."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out {out} is a file: give a folder.")
-    if out.is_dir() and any(out.iterdir()):
-        if not overwrite:
-            raise InputError(f"--out {out} is not empty: give another folder, or --overwrite.")
-        if not (out / CARD).is_file():
-            raise InputError(f"--out {out} holds something that is no built task, so --overwrite leaves it alone.")
+CARD_FILE, README_FILE = "card.json", "README.md"
 
 
-def write_task(out: Path, parts: dict[str, Pairs], about: dict[str, Any]) -> dict[str, Any]:
-    """Write the parts, then the card: a folder with a card is whole. Gives the card."""
-    (out / CARD).unlink(missing_ok=True)
-    names = _Names()
-    files = {}
-    for part, pairs in parts.items():
-        digest = hashlib.sha256()
-        with atomic_write(out / f"{part}.tsv") as file:
-            for line in _lines(pairs, names):
-                content = line.encode("utf-8")
-                digest.update(content)
-                file.write(content)
-        files[part] = {
-            "file": f"{part}.tsv",
-            "pairs": len(pairs),
-            "lists": pairs.lists,
-            "matches": int(np.sum(pairs.label > 0)) if pairs.label is not None else 0,
-            "texts": len(pairs.texts),
-            "sha256": digest.hexdigest(),
-        }
-    card = about | {"parts": files}
-    write_text(out / README, _readme(card))
-    write_text(out / CARD, json.dumps(card, indent=2, ensure_ascii=False) + "\n")
+@dataclass(frozen=True)
+class DataSource:
+    """A file, folder or named dataset that a dataset was made from."""
+
+    name: str
+    sha256: str | None = None  # None for a named dataset, or for a pipe
+
+
+@dataclass(frozen=True)
+class SplitInfo:
+    """One file of a dataset."""
+
+    file: str
+    pairs: int
+    lists: int
+    positives: int
+    texts: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class DatasetCard:
+    """What a dataset folder contains, and how it was made."""
+
+    name: str
+    protocol: str
+    options: dict[str, Any]
+    sources: tuple[DataSource, ...]
+    splits: dict[str, SplitInfo]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the card in a form ready for JSON."""
+        return asdict(self) | {"sources": [asdict(source) for source in self.sources]}
+
+
+def write_dataset(
+    out: Path,
+    splits: Splits,
+    *,
+    name: str,
+    protocol: str,
+    options: Mapping[str, Any] | None = None,
+    sources: Sequence[DataSource] = (),
+) -> DatasetCard:
+    """Write the splits, then the card: a folder with a card is complete."""
+    (out / CARD_FILE).unlink(missing_ok=True)
+    ids = _IdWriter()
+    infos = {split: _write_split(out / f"{split}.tsv", pairs, ids) for split, pairs in splits.items()}
+    card = DatasetCard(name, protocol, dict(options or {}), tuple(sources), infos)
+    write_text(out / README_FILE, _readme(card))
+    write_json(out / CARD_FILE, card.as_dict())
     return card
 
 
-def files_in(folder: Path) -> list[Path]:
-    """The files of a folder and of those in it, by name, without hidden ones."""
-    found = [file for file in sorted(folder.rglob("*")) if file.is_file()]
-    return [file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts)]
+def is_dataset(folder: Path) -> bool:
+    """Whether the folder contains a complete dataset."""
+    return (folder / CARD_FILE).is_file()
 
 
-def checksum(path: Path) -> str | None:
-    """The SHA-256 of a file, or of a folder's files and their names; none of what can be read only once."""
-    if not path.is_file() and not path.is_dir():
+def read_card(folder: Path) -> DatasetCard | None:
+    """Read the card of a dataset folder; None if there is none."""
+    path = folder / CARD_FILE
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return DatasetCard(
+            found["name"],
+            found["protocol"],
+            dict(found["options"]),
+            tuple(DataSource(**source) for source in found["sources"]),
+            {split: SplitInfo(**info) for split, info in found["splits"].items()},
+        )
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} cannot be read as the card of a dataset ({error!r}): make the dataset again.") from None
+
+
+def _write_split(path: Path, pairs: Pairs, ids: "_IdWriter") -> SplitInfo:
     digest = hashlib.sha256()
-    for file in files_in(path) if path.is_dir() else [path]:
-        if path.is_dir():
-            digest.update(f"{file.relative_to(path).as_posix()}\0".encode())
-        with file.open("rb") as content:
-            while block := content.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
+    with atomic_write(path) as file:
+        for line in _lines(pairs, ids):
+            content = line.encode("utf-8")
+            digest.update(content)
+            file.write(content)
+    positives = int(np.sum(pairs.labels > 0))
+    return SplitInfo(path.name, len(pairs), pairs.lists, positives, len(pairs.texts), digest.hexdigest())
 
 
-class _Names:
-    """Ids for lists and texts that came without: numbered through all parts, a text that comes again has its own."""
+class _IdWriter:
+    """Assigns ids to lists and texts that have none, unique across all splits, and cleans ids that are given."""
 
     def __init__(self) -> None:
         self.lists = 0
         self.texts: dict[str, str] = {}
-        self.given: dict[str, str] = {}
+        self.original: dict[str, str] = {}  # the id before it was cleaned
 
-    def text(self, text: str) -> str:
+    def text_id(self, text: str) -> str:
         return self.texts.setdefault(text, f"t{len(self.texts)}")
 
     def clean(self, name: str) -> str:
-        cleaned = _clean(name)
-        if not cleaned or self.given.setdefault(cleaned, name) != name:
-            raise InputError(f"The id {name!r} is another's, or none, without its tabs and line ends: rename it.")
+        cleaned = _one_line(name)
+        if not cleaned or self.original.setdefault(cleaned, name) != name:
+            raise InputError(
+                f"The id {name!r} is empty or the same as another id when tabs and line ends are replaced by spaces: "
+                "rename it."
+            )
         return cleaned
 
 
-def _lines(pairs: Pairs, names: _Names) -> Iterator[str]:
+def _lines(pairs: Pairs, ids: _IdWriter) -> Iterator[str]:
     yield "left\tright\tlabel\tleft_id\tright_id\n"
-    first, names.lists = names.lists, names.lists + pairs.lists
-    texts = [_clean(text) for text in pairs.texts]
+    first, ids.lists = ids.lists, ids.lists + pairs.lists
+    texts = [_one_line(text) for text in pairs.texts]
     for row, (i, j, label) in enumerate(zip(pairs.left.tolist(), pairs.right.tolist(), pairs.labels, strict=True)):
-        left_id = f"q{first + pairs.group[row]}" if pairs.left_id is None else names.clean(pairs.left_id[row])
-        right_id = names.text(texts[j]) if pairs.right_id is None else names.clean(pairs.right_id[row])
-        # The shortest digits that are this number and no other of its kind.
-        number = np.format_float_positional(label, trim="-")
+        left_id = f"q{first + pairs.group[row]}" if pairs.left_id is None else ids.clean(pairs.left_id[row])
+        right_id = ids.text_id(texts[j]) if pairs.right_id is None else ids.clean(pairs.right_id[row])
+        number = np.format_float_positional(label, trim="-")  # the shortest digits that give the same float32
         yield f"{texts[i]}\t{texts[j]}\t{number}\t{left_id}\t{right_id}\n"
 
 
-def _clean(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _readme(card: dict[str, Any]) -> str:
-    lines = [f"# {card['task']}", "", card["protocol"], "", "| part | pairs | lists | matches | texts | sha256 |"]
-    lines += ["|---|---:|---:|---:|---:|---|"]
-    lines += [
-        f"| {part} | {f['pairs']:,} | {f['lists']:,} | {f['matches']:,} | {f['texts']:,} | `{f['sha256']}` |"
-        for part, f in card["parts"].items()
+def _readme(card: DatasetCard) -> str:
+    splits = [
+        (split, f"{info.pairs:,}", f"{info.lists:,}", f"{info.positives:,}", f"{info.texts:,}", f"`{info.sha256}`")
+        for split, info in card.splits.items()
     ]
-    lines += ["", "| choice | value |", "|---|---|"]
-    lines += [f"| {name} | {value} |" for name, value in card["choices"].items()]
-    if card["sources"]:
-        lines += ["", "| source | sha256 |", "|---|---|"]
-        lines += [f"| {each['name']} | {each['sha256'] or 'a named set, or no file'} |" for each in card["sources"]]
-    lines += ["", "```", "pairlight train train.tsv --dev dev.tsv --test test.tsv --out MODEL", "```"]
-    return "\n".join(lines) + "\n"
+    blocks = [
+        f"# {card.name}",
+        card.protocol,
+        markdown_table(("split", "pairs", "lists", "positives", "texts", "sha256"), splits, "lrrrrl"),
+    ]
+    if card.options:
+        blocks.append(markdown_table(("option", "value"), list(card.options.items())))
+    if card.sources:
+        sources = [(source.name, source.sha256 or "none: a named dataset or a pipe") for source in card.sources]
+        blocks.append(markdown_table(("source", "sha256"), sources))
+    blocks.append("```\npairlight train train.tsv --dev dev.tsv --test test.tsv --out MODEL\n```")
+    return "\n\n".join(blocks) + "\n"

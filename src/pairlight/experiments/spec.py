@@ -43,7 +43,9 @@ def every_epoch(cell: Cell, parts: Parts) -> dict[str, Any]:
     from pairlight.training.initialize import start
 
     started = time.process_time()
-    options = TrainingConfig.of(model_class(cell.model).training_defaults, cell.options | BY_LABELS | {"seed": cell.seed})
+    options = TrainingConfig.of(
+        model_class(cell.model).training_defaults, cell.options | BY_LABELS | {"seed": cell.seed}
+    )
     torch.manual_seed(cell.seed)
     tokenizer, model = start(cell.model, cell.settings, parts["train"], options, ProgressReporter(None))
     encoded = {part: tokenizer.encode(pairs.texts, options.max_length) for part, pairs in parts.items()}

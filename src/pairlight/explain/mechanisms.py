@@ -231,7 +231,9 @@ def _windows(reading: Reading, model: CDSSM, _: Call, account: Account) -> None:
     tanh has the same part of the score as what comes out of it. Either text has one half of the score to share out.
     """
     spelt = model.words
-    read = [text.x[0] for _, call in reading.seen.of(CharNgramEmbedding) for text in parts(call.output)]  # [L, 3·hidden] each
+    read = [
+        text.x[0] for _, call in reading.seen.of(CharNgramEmbedding) for text in parts(call.output)
+    ]  # [L, 3·hidden] each
     coded = [(call.args[0][0], call.output[0]) for call in reading.seen.calls if call.module is model.out]
     y = [z.tanh() for _, z in coded]
     windows: list[Fact] = []

@@ -1,48 +1,53 @@
-"""The card of a saved model: what it is, what it was trained on, how, and how well it did."""
+"""The card of a saved model in Markdown: what it is, how it was trained, and how well it does."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from pairlight.core.markdown import markdown_table
 from pairlight.models.base import PairModel
+
+_EXAMPLE = """```python
+from pairlight import Matcher
+
+Matcher.load("this folder").predict([("left text", "right text")])
+```"""
 
 
 def model_card(
-    name: str, model: PairModel, config: dict[str, Any], results: dict[str, Any] | None, command: str | None
+    model: PairModel, config: Mapping[str, Any], results: Mapping[str, Mapping[str, float]], command: str | None
 ) -> str:
-    """A model card in Markdown."""
+    """The card for a model and the contents of its config.json."""
     size = sum(parameter.numel() for parameter in model.parameters())
-    facts, options = config["facts"], config["options"]
-    lines = [
-        f"# {name}",
-        "",
+    history, metric = config["history"], config["training"].get("metric")
+    sections = [
+        f"# {config['model']}",
         f"A pairlight model ({model.paper}) that scores how well two texts match. {size:,} parameters.",
+        _EXAMPLE,
+        "## Data",
+        markdown_table(
+            ["part", "pairs", "lists", "distinct texts", "sha256"],
+            [
+                [part, f"{about['pairs']:,}", f"{about['lists']:,}", f"{about['texts']:,}", f"`{about['sha256'][:16]}`"]
+                for part, about in config["data"].items()
+            ],
+        ),
+        "## Settings",
+        _table(config["settings"]),
+        "## Training",
+        _table(config["training"]),
     ]
-    lines += [
-        "",
-        "```python",
-        "from pairlight import Matcher",
-        "",
-        'Matcher.load("this folder").predict([("left text", "right text")])',
-        "```",
-    ]
-    lines += ["", "## Data", "", "| part | pairs | lists | distinct texts | sha256 |", "|---|---|---|---|---|"]
-    lines += [
-        f"| {part} | {f['pairs']:,} | {f['lists']:,} | {f['texts']:,} | `{f['sha256'][:16]}` |"
-        for part, f in facts.items()
-    ]
-    lines += ["", "## Settings", "", _table(config["settings"]), "", "## Training", "", _table(options)]
-    history = config["history"]
-    if history["best_epoch"] is not None:
-        measured = "" if history["best"] is None else f", dev {options['metric']} {history['best']:.4f}"
-        lines += ["", f"Best epoch: {history['best_epoch']} of {len(history['epochs'])}{measured}."]
+    if history.get("best_epoch") is not None:
+        measured = "" if history["best"] is None else f", dev {metric} {history['best']:.4f}"
+        sections.append(f"Best epoch: {history['best_epoch']} of {len(history['epochs'])}{measured}.")
     if results:
-        lines += ["", "## Results", "", "| data | metric | value |", "|---|---|---|"]
-        lines += [
-            f"| {data} | {metric} | {value:.4f} |" for data, found in results.items() for metric, value in found.items()
+        rows = [
+            [data, metric, f"{value:.4f}"] for data, metrics in results.items() for metric, value in metrics.items()
         ]
+        sections += ["## Results", markdown_table(["data", "metric", "value"], rows)]
     if command:
-        lines += ["", "## Command", "", "```", command, "```"]
-    return "\n".join(lines) + "\n"
+        sections += ["## Command", f"```\n{command}\n```"]
+    return "\n\n".join(sections) + "\n"
 
 
-def _table(values: dict[str, Any]) -> str:
-    return "\n".join(["| name | value |", "|---|---|", *(f"| {name} | {value} |" for name, value in values.items())])
+def _table(values: Mapping[str, Any]) -> str:
+    return markdown_table(["name", "value"], [[name, str(value)] for name, value in values.items()])

@@ -1,4 +1,4 @@
-"""Attention weights kept next to the words, for models that compare only the directions of word vectors."""
+"""Attention weights as a separate array, for models that compare only the directions of word vectors."""
 
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.embedding import AttentionGate, WordEmbedding
@@ -7,7 +7,7 @@ from pairlight.layers.types import Array, Seq, Tokens, tile_left_vectors
 
 
 def attention_weights(gate: Layer, u: Seq) -> Array:
-    """a_t of a gate, n a_t where it rescales, 1 without a gate; 0 under padding.   Seq -> [B, L]"""
+    """a_t of a gate, n a_t if it rescales, 1 without a gate; 0 under padding.   Seq -> [B, L]"""
     if not isinstance(gate, AttentionGate):
         return array_namespace(u.x).cast(u.mask, u.x)
     a = gate.weights(u)
@@ -15,10 +15,10 @@ def attention_weights(gate: Layer, u: Seq) -> Array:
 
 
 def embed_with_attention(embed: WordEmbedding, left: Tokens, right: Tokens) -> tuple[Seq, Seq, Array, Array]:
-    """The ungated word vectors of both texts, and the attention weights a and b of their words, tiled to match.
+    """The ungated word vectors of both texts and the attention weights of their words, tiled to match.
 
-    A cosine does not see the length of a vector, so scaling word vectors by their gate would have no effect. The
-    weights are applied where words are counted instead.
+    The cosine ignores the length of a vector, so scaling word vectors would have no effect. The weights are applied
+    where similarities are counted instead.
     """
     u, v = embed.embedding(left), embed.embedding(right)
     weights = attention_weights(embed.left_gate, u), attention_weights(embed.right_gate, v)

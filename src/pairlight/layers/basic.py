@@ -1,4 +1,4 @@
-"""The layers that every library has: linear, convolution, dropout, activations, and one after another."""
+"""Standard layers: linear, convolution, dropout, activations and sequential composition."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,7 +33,7 @@ class Conv2d(Layer):
 
 
 class Dropout(Layer):
-    """In training, a share p of the entries is set to zero and the rest divided by 1 - p."""
+    """In training, sets entries to zero with probability p and divides the others by 1 - p."""
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -58,7 +58,7 @@ class Identity(Layer):
 
 
 class Sequential(Layer):
-    """One layer after another; they are named 0, 1, ..."""
+    """Applies layers in order; they are named 0, 1, ..."""
 
     def __init__(self, *steps: Layer) -> None:
         self.steps = list(steps)

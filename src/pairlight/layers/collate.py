@@ -1,4 +1,4 @@
-"""Makes a padded batch of some of the tokenized texts."""
+"""Builds padded batches of tokenized texts."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from pairlight.text.tokenizer import TokenizedTexts
 
 
 def collate(texts: TokenizedTexts, numbers: NDArray[np.integer], device: Any = None) -> Tokens:
-    """The texts with these numbers as a batch: PyTorch tensors on a device, or NumPy arrays without one."""
+    """The texts with these numbers as a batch: PyTorch tensors if a device is given, otherwise NumPy arrays."""
     rows = gather(texts, numbers)
     arrays: tuple[Any, ...] = rows.ids, rows.mask, texts.ngrams, rows.joins
     if device is not None:

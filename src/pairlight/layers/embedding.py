@@ -1,4 +1,4 @@
-"""Words become vectors: an embedding table, and an attention gate that weighs each word within its text."""
+"""Word embeddings, with an optional attention gate that weights the words of a text."""
 
 from typing import Annotated, Literal, TypedDict
 
@@ -13,7 +13,7 @@ Gate = Literal["none", "left", "right", "both"]
 
 
 class EmbeddingSettings(TypedDict, total=False):
-    """The settings of `WordEmbedding`, which every model that reads words shares."""
+    """The settings of `WordEmbedding`, shared by all models that read words."""
 
     dim: int
     dropout: float
@@ -27,7 +27,7 @@ class Embedding(Layer):
     def __init__(self, vocab: int, dim: int, dropout: float = 0.0) -> None:
         self.vocab, self.dropout = vocab, dropout
         self.padding_id = PADDING
-        self.sparse = False  # whether gradients hold only the rows that a batch has read
+        self.sparse = False  # whether gradients have rows only for the words of the batch
         self.weight = embedding_parameter(vocab, dim, PADDING)
 
     def forward(self, tokens: Tokens) -> Seq:
@@ -38,9 +38,9 @@ class Embedding(Layer):
 
 
 class AttentionGate(Layer):
-    """a_t = exp(w·x_t) / sum_j exp(w·x_j),  y_t = a_t x_t, or n a_t x_t where rescaled by the length n.   Seq -> Seq
+    """a_t = exp(w·x_t) / sum_j exp(w·x_j),  y_t = a_t x_t, or n a_t x_t if rescaled by the length n.   Seq -> Seq
 
-    It starts at w = 0, where the rescaled form leaves every word as it is.
+    With the initial w = 0, the rescaled form leaves every vector unchanged.
     """
 
     def __init__(self, dim: int, rescale: bool) -> None:
@@ -59,13 +59,13 @@ class AttentionGate(Layer):
 
 
 class WordEmbedding(Layer):
-    """The word vectors of both texts, each gated where asked for.   Tokens, Tokens -> Seq, Seq
+    """Word vectors of both texts, optionally gated.   Tokens, Tokens -> Seq, Seq
 
     Settings:
       dim      size of a word vector
-      dropout  share of each word vector's entries set to zero in training
-      gate     which text's words are weighted by attention: none, left, right or both
-      rescale  multiply the attention by the text's length, so that a word keeps its size on average
+      dropout  dropout probability of word vectors
+      gate     texts whose words are weighted by attention: none, left, right or both
+      rescale  multiply attention weights by the length of the text, so that they are 1 on average
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""k-max pooling of an interaction without computing the whole grid, and with gradients for the kept cells only."""
+"""An interaction and k-max pooling in one step, without storing the grid or the gradients of cells not kept."""
 
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.interactions import Interaction, Product
@@ -6,13 +6,14 @@ from pairlight.layers.topk import KMax
 from pairlight.layers.tracing import is_watched
 from pairlight.layers.types import Array, Seq
 
-MAX_K = 16  # for a larger k, the gradient of the whole grid is cheaper
+MAX_K = 16  # for a larger k, the gradient of the whole grid is cheaper than computing single cells again
 
 
 def fused_topk(interact: Interaction, aggregate: KMax, u: Seq, v: Seq) -> Array:
-    """aggregate(interact(u, v)): when scoring without a grid, in training with a gradient for the k cells kept.
+    """aggregate(interact(u, v)), computed without storing the grid.
 
-    All other cells have a gradient of zero, so they need no backward pass. Layers that are traced run unfused.
+    In training, the k cells that are kept are computed a second time, with gradient; all other cells have a gradient of
+    zero. Layers that are watched by a trace run one after the other.
     """
     xp = array_namespace(u.x)
     gradient = xp.grad_enabled()
@@ -29,7 +30,7 @@ def fused_topk(interact: Interaction, aggregate: KMax, u: Seq, v: Seq) -> Array:
 
 
 def _largest_cells(interact: Interaction, k: int, u: Seq, v: Seq) -> tuple[Array, Array]:
-    """The values of the k largest cells and their positions in the grid, without gradient."""
+    """The values and the grid positions of the k largest cells of every channel, without gradient."""
     xp = array_namespace(u.x)
     with xp.no_grad():
         if isinstance(interact, Product):
@@ -41,7 +42,7 @@ def _largest_cells(interact: Interaction, k: int, u: Seq, v: Seq) -> tuple[Array
 
 
 def _words_at(u: Seq, positions: Array) -> Seq:
-    """The words at these positions of each pair's own text: [B, C, K] -> Seq of B·C·K texts of one word."""
+    """The words at these positions of each pair's text: [B, C, K] -> Seq of B·C·K one-word texts."""
     xp = array_namespace(u.x)
     pair = xp.arange(len(positions), positions)[:, None, None] % len(u.x)  # a left text may belong to several pairs
     at = (pair * u.x.shape[1] + positions).reshape(-1, 1)

@@ -1,4 +1,4 @@
-"""Dynamic pooling: a grid of any size becomes one of fixed size, divided by each pair's own lengths."""
+"""Dynamic max pooling of a grid of any size into a grid of fixed size."""
 
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.layer import Layer
@@ -8,7 +8,7 @@ from pairlight.layers.types import Array, Grid
 class GridPool(Layer):
     """z_pq = the largest s_ij with i in segment p of the rows and j in segment q of the columns.   Grid -> Grid, P x Q
 
-    Rows and columns are divided by `segments`. The gradient goes to the largest cell. For the smallest, negate.
+    `segments` divides the rows and columns of each pair by the lengths of its own texts.
     """
 
     def __init__(self, rows: int, columns: int, doubling: bool = False) -> None:
@@ -23,31 +23,31 @@ class GridPool(Layer):
         cells = cells.reshape(B, 1, self.rows * self.columns, -1)
         cells = xp.broadcast_to(cells, (B, C, *cells.shape[2:]))
         x = s.x.reshape(B, C, L * R)
-        # Only the largest cells are gathered for the gradient: far fewer.
+        # The maximum is found without gradient, so that the backward pass handles only the largest cells.
         best = xp.argmax(xp.take_along_axis(xp.detach(x), cells.reshape(B, C, -1), 2).reshape(cells.shape))
         z = xp.take_along_axis(x, xp.take_along_axis(cells, best, 3)[..., 0], 2).reshape(B, C, self.rows, self.columns)
         return Grid(z, xp.ones_like_ids(z[:, 0]))
 
 
 def segments(lengths: Array, count: int, doubling: bool = False) -> Array:
-    """The positions in each of `count` segments of a text: [B] -> [B, count, W], a segment's last one repeated.
+    """The positions in each of `count` segments of a text, the last one of a segment repeated: [B] -> [B, count, W].
 
     With q = n div count and r = n mod count, the first count - r segments have q positions, the last r have q + 1.
-    A text shorter than `count` is extended first: by repeating it (1 2 3 1 2), as Yin and Schuetze do, or with
-    `doubling` by repeating each position (1 1 2 2 3 3), as often as needed, as Socher does.
+    A text shorter than `count` is extended first: by starting over (1 2 3 1 2), as in Yin and Schütze, or with
+    `doubling` by doubling each position (1 1 2 2 3 3) as often as needed, as in Socher et al.
     """
     xp = array_namespace(lengths)
     n = xp.clip(lengths[:, None], 1)  # [B, 1]
-    fold = n * 0 + 1
+    repeats = n * 0 + 1
     if doubling:
-        while (short := fold * n < count).any():
-            fold = xp.where(short, 2 * fold, fold)
-        whole = fold * n
+        while (short := repeats * n < count).any():
+            repeats = xp.where(short, 2 * repeats, repeats)
+        extended = repeats * n
     else:
-        whole = xp.clip(n, count)
-    q, r = whole // count, whole % count
+        extended = xp.clip(n, count)
+    q, r = extended // count, extended % count
     p = xp.arange(count + 1, n)
     bounds = p * q + xp.clip(p - count + r, 0)  # [B, count + 1]
     step = xp.arange(int((bounds[:, 1:] - bounds[:, :-1]).max()), n)
-    place = xp.minimum(bounds[:, :-1, None] + step, bounds[:, 1:, None] - 1)  # [B, count, W]
-    return place // fold[..., None] if doubling else place % n[..., None]
+    position = xp.minimum(bounds[:, :-1, None] + step, bounds[:, 1:, None] - 1)  # [B, count, W]
+    return position // repeats[..., None] if doubling else position % n[..., None]

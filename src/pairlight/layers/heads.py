@@ -1,4 +1,4 @@
-"""Scoring heads: a vector per pair, or one per text, becomes the score that pairs are ranked by.   [B, D] -> [B]"""
+"""Scoring heads: the score of a pair from one vector per pair, one per text, or one value per left word.   -> [B]"""
 
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
@@ -8,7 +8,7 @@ from pairlight.layers.types import Array, tile_left_vectors
 
 
 class MLP(Layer):
-    """s = w·relu(W q + b) + c"""
+    """s = w·relu(W q + b) + c.   [B, D] -> [B]"""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         self.hidden = Linear(inputs, hidden)
@@ -20,8 +20,15 @@ class MLP(Layer):
 
 
 class CosineScore(Layer):
-    """s = u·v / (|u| |v|) of one vector per text"""
+    """s = u·v / (|u| |v|), with one vector per text.   [B, D], [B, D] -> [B]"""
 
     def forward(self, u: Array, v: Array) -> Array:
         u, v = tile_left_vectors(unit(u), unit(v))
         return (u * v).sum(-1)
+
+
+class WeightedSum(Layer):
+    """s = sum_i a_i z_i over the left words i.   [B, L], [B, L] -> [B]"""
+
+    def forward(self, a: Array, z: Array) -> Array:
+        return (a * z).sum(1)

@@ -1,4 +1,4 @@
-"""Interactions: every position of one text is compared with every position of the other.   Seq, Seq -> Grid"""
+"""Interactions compare every position of one text with every position of the other.   Seq, Seq -> Grid"""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -20,27 +20,27 @@ def unit(x: Array) -> Array:
 
 
 class Interaction(Layer):
-    """Compares two sequences, in one channel or several.   Seq, Seq -> Grid"""
+    """Base class: compares two sequences in one or several channels.   Seq, Seq -> Grid"""
 
     channels: int = 1
 
     def cells(self, u: Seq, v: Seq, k: int) -> Array:
-        """Single cells: the texts are one word long, k pairs of them for each channel of each pair.   -> [B, C, K]"""
+        """Selected cells only: u and v hold one word each for the k cells of every channel.   -> [B, C, K]"""
         s = self(u, v).x.reshape(-1, self.channels, k, self.channels)
-        return s.diagonal(dim1=1, dim2=3).mT  # each cell in its own channel
+        return s.diagonal(dim1=1, dim2=3).mT  # each cell in the channel it was selected for
 
 
 class Factors(NamedTuple):
-    """Two arrays whose product is a grid: s_ij = u_i·v_j + offset_i in every channel, or the relu of it."""
+    """Two arrays whose product is a grid: s_ij = u_i·v_j + offset_i in every channel, optionally with relu."""
 
-    u: Array  # [B, L, C, D], the left texts once, however many right ones they are paired with
-    v: Array  # [B, R, C, D], or [B, R, 1, D] where all channels share it
+    u: Array  # [B, L, C, D], left texts, not yet tiled
+    v: Array  # [B, R, C, D], or [B, R, 1, D] if all channels share it
     offset: Array | None = None  # [B, L, C]
     relu: bool = False
 
 
 class Product(Interaction):
-    """An interaction that is a product of factors, which are computed once per word."""
+    """Base class of interactions that are a product of factors, which are computed once per word."""
 
     def factors(self, u: Seq, v: Seq) -> Factors:
         raise TypeError(f"{type(self).__name__} defines no factors.")
@@ -59,7 +59,7 @@ class Product(Interaction):
         factors = self.factors(u, v)
 
         def own(x: Array) -> Array:
-            """Of every cell what its own channel has, or what all share: -> [B, C, K, D]"""
+            """The factor of each cell in its own channel: -> [B, C, K, D]"""
             x = x.reshape(-1, self.channels, k, *x.shape[2:])
             return x[:, :, :, 0] if x.shape[3] == 1 else x.diagonal(dim1=1, dim2=3).movedim(-1, 1)
 
@@ -70,12 +70,12 @@ class Product(Interaction):
 
 
 def product(factors: Factors) -> Array:
-    """u_i·v_j of every pair of positions, padding included: [B, C, L, R]."""
+    """u_i·v_j of all pairs of positions, including padding: [B, C, L, R]."""
     u, v = factors.u, factors.v
     xp = array_namespace(u)
     u = xp.tile(u, len(v) // len(u))
     B, L, C, D = u.shape
-    if C > 1 == v.shape[2]:  # one product for all channels
+    if C > 1 == v.shape[2]:  # one matrix product for all channels
         s = u.reshape(B, L * C, D) @ xp.transpose(v[:, :, 0], 1, 2)
         s = xp.transpose(s.reshape(B, L, C, -1), 1, 2)
     else:
@@ -91,9 +91,9 @@ class Cosine(Product):
 
 
 class CosinePerDirection(Product):
-    """Forward states with forward states, backward states with backward states: two channels of cosine.
+    """Cosine of forward states in one channel, cosine of backward states in another, as in the aMV-LSTM paper.
 
-    The form of the aMV-LSTM paper. The first half of a vector is the forward state, the second the backward one.
+    The first half of a vector is the forward state, the second half the backward state.
     """
 
     channels = 2
@@ -111,7 +111,7 @@ class Dot(Product):
 
 
 class Indicator(Interaction):
-    """s_ij = 1 where the two words are the same, else 0"""
+    """s_ij = 1 if the two words are identical, else 0"""
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         u, v = tile_left(u, v)
@@ -154,13 +154,13 @@ class TensorLayer(Product):
     def factors(self, u: Seq, v: Seq) -> Factors:
         xp = array_namespace(u.x)
         C, D, _ = self.weight.shape
-        # u·M^c v + w_v·v = (u M^c + w_v)·v, so the right half of the linear part is added to the product with M.
+        # u·M^c v + w_v·v = (u M^c + w_v)·v, so the linear part that belongs to v is added to the product with M.
         folded = xp.linear(u.x, xp.transpose(self.weight, 1, 2).reshape(C * D, D), self.linear[:, D:].reshape(-1))
         offset = u.x @ xp.transpose(self.linear[:, :D], 0, 1) + self.bias
         return Factors(folded.reshape(*u.x.shape[:2], C, D), v.x[:, :, None], offset, relu=True)
 
     def cells(self, u: Seq, v: Seq, k: int) -> Array:
-        # Channel by channel: a cell is needed in one of them, and the product of the base class would compute all.
+        # Each cell is needed in one channel only; the method of the base class would compute it in all of them.
         xp = array_namespace(u.x)
         C, D, _ = self.weight.shape
         a, b = (side.x.reshape(-1, C, k, D) for side in (u, v))  # [B, C, K, D]
@@ -171,7 +171,7 @@ class TensorLayer(Product):
 
 
 def build_interaction(name: str, dim: int, channels: int = 1) -> Interaction:
-    """The interaction of this name; only the tensor has a choice of `channels`."""
+    """The interaction with this name; `channels` applies to tensor only."""
     builders: dict[str, Callable[[], Interaction]] = {
         "cosine": Cosine,
         "cosine-per-direction": CosinePerDirection,

@@ -11,11 +11,11 @@ from pairlight.layers.tracing import active_trace
 
 
 class Layer:
-    """A part of a model: arrays, child layers and what it computes of its input in `forward`.
+    """A building block of a model: arrays, child layers and a `forward` method.
 
-    Its state are the arrays it has as attributes. Those that `parameter` created are trained, the others (buffers)
-    are kept as they are. Its children are the layers, and lists of layers, among its attributes. State is named by
-    attribute: `encode.forward_lstm.weight`, `score.0.bias`.
+    Arrays that are attributes form the state of a layer. Those created with `parameter` are trained, the others
+    (buffers) are only saved. Children are attributes that are layers or lists of layers. The state is named after the
+    attributes: `encode.forwards.weight`, `score.hidden.bias`.
     """
 
     training = True
@@ -69,11 +69,11 @@ class Layer:
         return (value for _, value in self.named_arrays() if not is_parameter(value))
 
     def state_dict(self) -> dict[str, Any]:
-        """The arrays by name, without gradients; they share memory with the layer's own."""
+        """The arrays by name, without gradients; they share memory with those of the layer."""
         return {name: value.detach() if is_parameter(value) else value for name, value in self.named_arrays()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Copy arrays into those of the same name; names and shapes must be the same."""
+        """Copy values into the arrays of the same name; all names and shapes must agree."""
         own = dict(self.named_arrays())
         check_state({name: tuple(value.shape) for name, value in own.items()}, state)
         for name, value in own.items():
@@ -82,7 +82,7 @@ class Layer:
     # PyTorch only
 
     def convert(self, change: Callable[[Any], Any]) -> Self:
-        """Replace the data of every array."""
+        """Apply a function to the data of every array."""
         for layer in self.all_layers():
             for name, value in vars(layer).items():
                 if is_parameter(value):
@@ -113,12 +113,12 @@ class Layer:
 
 
 def parameter(*shape: int, bound: float = 0.1) -> Any:
-    """An array to be trained, uniform within ±bound; zero where the bound is 0."""
+    """A trainable array, uniform within ±bound; zeros if the bound is 0."""
     return parameter_namespace().new_parameter(shape, bound)
 
 
 def embedding_parameter(rows: int, dim: int, padding_id: int) -> Any:
-    """A table of vectors to be trained, drawn from the standard normal distribution; the row of padding is zero."""
+    """A trainable table of vectors from the standard normal distribution; the padding row is zero."""
     return parameter_namespace().new_embedding(rows, dim, padding_id)
 
 
@@ -132,12 +132,12 @@ def is_array(value: Any) -> bool:
 
 
 def is_parameter(value: Any) -> bool:
-    torch = sys.modules.get("torch")  # where it was never imported, nothing is trained
+    torch = sys.modules.get("torch")  # never imported when a model runs on NumPy only
     return torch is not None and isinstance(value, torch.nn.Parameter)
 
 
 def check_state(expected: Mapping[str, tuple[int, ...]], state: Mapping[str, Any]) -> None:
-    """Say which arrays are missing, unknown or of another shape."""
+    """Raise an error that lists arrays which are missing, unknown or of another shape."""
     faults = [f"{name} is missing" for name in expected if name not in state]
     faults += [f"{name} is unknown" for name in state if name not in expected]
     faults += [

@@ -1,4 +1,4 @@
-"""LSTM encoders: a text becomes a sequence of vectors that depend on their neighbours, or one vector."""
+"""LSTM encoders: one hidden state for every word."""
 
 from dataclasses import replace
 
@@ -10,7 +10,8 @@ from pairlight.layers.types import Array, Seq
 class LSTM(Layer):
     """i, f, o = sigmoid(W [x_t; h_t-1] + b), c_t = f c_t-1 + i tanh(W [x_t; h_t-1] + b), h_t = o tanh(c_t). Seq -> Seq
 
-    The rows of W and b are in the order i, f, c, o. Backwards, a text is read from its own last word to its first.
+    The rows of W and b are in the order i, f, c, o. With `backwards`, each text is read from its last word to its
+    first.
     """
 
     def __init__(self, dim: int, hidden: int, backwards: bool = False) -> None:
@@ -37,5 +38,5 @@ class BiLSTM(Layer):
 
 
 def last_state(u: Seq) -> Array:
-    """The vector at each text's own last word: [B, D]."""
+    """The vector of each text's last word.   Seq -> [B, D]"""
     return u.x[array_namespace(u.x).arange(len(u.x), u.x), u.lengths - 1]

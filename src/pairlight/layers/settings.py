@@ -9,7 +9,7 @@ from typing import Annotated
 
 @dataclass(frozen=True)
 class Range:
-    """minimum <= value <= maximum, or value < maximum where the maximum is excluded."""
+    """minimum <= value <= maximum, or value < maximum if exclusive."""
 
     minimum: float
     maximum: float

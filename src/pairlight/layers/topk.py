@@ -1,4 +1,4 @@
-"""k-max pooling: a grid of any size becomes a vector of fixed size.   Grid -> [B, D]"""
+"""k-max pooling of a grid into a vector of fixed size.   Grid -> [B, D]"""
 
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.layer import Layer
@@ -6,7 +6,7 @@ from pairlight.layers.types import Array, Grid
 
 
 class KMax(Layer):
-    """The k largest cells of every channel, largest first; zeros where a grid has fewer.   Grid -> [B, C·K]"""
+    """The k largest cells of every channel, largest first, padded with zeros.   Grid -> [B, C·K]"""
 
     def __init__(self, k: int) -> None:
         self.k = k

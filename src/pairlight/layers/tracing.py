@@ -1,4 +1,4 @@
-"""Watching a forward pass: a trace that is active in this context sees the calls of the layers it watches."""
+"""Observing a forward pass: the trace that is active in this context receives the calls of the layers it watches."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
 
 class LayerTrace(Protocol):
-    """What `tracing` takes. Other threads and contexts run the same layers untraced."""
+    """The interface of a trace. Other threads and contexts run the same layers untraced."""
 
     def watches(self, layer: "Layer") -> bool:
-        """Whether this layer's calls go through `call`; fused shortcuts leave a watched layer out."""
+        """Whether calls of this layer go through `call`. A watched layer always runs by itself, never fused."""
         ...
 
     def call(self, layer: "Layer", args: tuple[Any, ...]) -> Any:
-        """The output of the layer for these arguments: `layer.forward(*args)`, or something in its place."""
+        """Return the output of the layer for these arguments: `layer.forward(*args)` or a replacement."""
         ...
 
     def note(self, layer: "Layer", value: Any) -> None:
-        """Take something that a watched layer computed and that is not its output, such as its trees."""
+        """Receive something else that a watched layer computed, such as its parse trees."""
         ...
 
 
@@ -33,13 +33,13 @@ def active_trace() -> LayerTrace | None:
 
 
 def is_watched(*layers: "Layer") -> bool:
-    """Whether the calls of one of these layers are watched."""
+    """Whether the active trace watches any of these layers."""
     trace = _TRACE.get()
     return trace is not None and any(trace.watches(layer) for layer in layers)
 
 
 def note(layer: "Layer", value: Any) -> None:
-    """Tell the active trace, if it watches the layer."""
+    """Pass a value to the active trace if it watches the layer."""
     trace = _TRACE.get()
     if trace is not None and trace.watches(layer):
         trace.note(layer, value)

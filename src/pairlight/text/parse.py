@@ -1,21 +1,22 @@
-"""A parse that the user has: brackets around a text, as in ((the cat) (sat (on it))), say which words join first."""
+"""Parse trees written as brackets around a text: ((the cat) (sat (on it)))."""
 
 from collections.abc import Sequence
 
 
-def unbracketed(words: Sequence[str]) -> tuple[list[str], list[int]] | None:
-    """The words without their brackets, and the joins that the brackets ask for; None where they are no parse.
+def parse_brackets(words: Sequence[str]) -> tuple[list[str], list[int]] | None:
+    """Return the words without brackets and the merge positions of the tree, or None if the brackets are not a tree.
 
-    Step k joins what then stands at place joins[k] with what stands behind it. More than two in one bracket join from
-    left to right. A parse is one bracket around all, with every bracket inside closed and none empty.
+    Step k merges the node at position joins[k] with the node after it. More than two nodes in a bracket are merged
+    from left to right. The brackets are a tree if one pair encloses the whole text, every bracket is closed, and none
+    is empty.
     """
     if len(words) < 3 or words[0] != "(":
         return None
     plain: list[str] = []
     joins: list[int] = []
-    opened: list[int] = []  # how many nodes stood to the left where each bracket opened
+    opened: list[int] = []  # for each open bracket, the number of nodes before it
     nodes = 0
-    for place, word in enumerate(words):
+    for position, word in enumerate(words):
         if word == "(":
             opened.append(nodes)
         elif word == ")":
@@ -24,7 +25,7 @@ def unbracketed(words: Sequence[str]) -> tuple[list[str], list[int]] | None:
             first = opened.pop()
             joins += [first] * (nodes - first - 1)
             nodes = first + 1
-            if not opened and place < len(words) - 1:
+            if not opened and position < len(words) - 1:
                 return None
         else:
             plain.append(word)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairlight.core.errors import InputError
 from pairlight.core.progress import Progress
 from pairlight.text.inputs import InputSpec
-from pairlight.text.parse import unbracketed
+from pairlight.text.parse import parse_brackets
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
@@ -81,6 +81,10 @@ class WordSplitter:
             words += self._split_chunk(chunk) if found is None else found
         return words
 
+    def words(self, text: str) -> list[str]:
+        """The words of a text without punctuation marks and symbols."""
+        return [word for word in self.split(text) if word.isalnum() or any(map(str.isalnum, word))]
+
     def _split_chunk(self, chunk: str) -> list[str]:
         normal = self.backend.normalizer.normalize_str(chunk)
         words = [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
@@ -146,7 +150,7 @@ class Tokenizer:
         truncated = 0
         for t, text in enumerate(texts):
             words = self.split(text) or [""]
-            parsed = unbracketed(words) if self.inputs.parse_brackets else None
+            parsed = parse_brackets(words) if self.inputs.parse_brackets else None
             if parsed is not None:
                 words, joins[t] = parsed
             if len(words) > limit:

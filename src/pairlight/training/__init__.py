@@ -1,0 +1,1 @@
+"""Training: options, initialization, losses, the loop and the trainer."""

@@ -1,4 +1,4 @@
-"""AdaGrad that touches, of a table of words, only the rows that a batch has read; all else stays to the bit."""
+"""AdaGrad that updates only the rows of an embedding table that a batch has read."""
 
 from collections.abc import Callable
 
@@ -7,9 +7,9 @@ from torch import Tensor
 
 
 class RowAdagrad(torch.optim.Adagrad):
-    """G += g²,  w -= lr g / (sqrt(G) + eps); where g is sparse, in its rows alone.
+    """G += g²,  w -= lr g / (sqrt(G) + eps); with a sparse gradient, in its rows only.
 
-    A row without a gradient would not move anyway, so the result is that of the whole table, to rounding.
+    A row without a gradient would not change anyway, so the result equals that of the dense update, up to rounding.
     """
 
     @torch.no_grad()
@@ -17,11 +17,11 @@ class RowAdagrad(torch.optim.Adagrad):
         for group in self.param_groups:
             for weight in group["params"]:
                 if weight.grad is not None and weight.grad.is_sparse:
-                    self._rows(weight, weight.grad.coalesce(), group["lr"], group["eps"])
+                    self._update_rows(weight, weight.grad.coalesce(), group["lr"], group["eps"])
                     weight.grad = None
         return super().step(closure)
 
-    def _rows(self, weight: Tensor, gradient: Tensor, lr: float, eps: float) -> None:
+    def _update_rows(self, weight: Tensor, gradient: Tensor, lr: float, eps: float) -> None:
         rows, g = gradient.indices()[0], gradient.values()
         total = self.state[weight]["sum"]
         squares = total[rows].addcmul_(g, g)

@@ -1,4 +1,4 @@
-"""Where training stands after an epoch, in one file without pickle, so that it can go on as if never stopped."""
+"""Checkpoints: the state of training after an epoch, in one safetensors file."""
 
 import json
 from collections.abc import Iterator
@@ -9,47 +9,39 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor, nn
+from torch import Tensor
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import atomic_write
+from pairlight.models.base import PairModel
 
 State = dict[str, Tensor]
 
 
 def save_checkpoint(
-    path: Path, model: nn.Module, best: State, optimizer: torch.optim.Optimizer, record: dict[str, Any]
+    path: Path, model: PairModel, best: State, optimizer: torch.optim.Optimizer, record: dict[str, Any]
 ) -> None:
-    """Write the weights, the best weights so far, the optimiser's memory and the record of the epochs."""
+    """Write the weights, the best weights so far, the optimizer's state and the record of the run."""
     state = optimizer.state_dict()["state"]
     tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
     tensors |= {f"best.{name}": tensor for name, tensor in best.items()}
     tensors |= {f"optimizer.{i}.{key}": tensor for i, kept in state.items() for key, tensor in kept.items()}
+    content = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
     with atomic_write(path) as file:
-        file.write(
-            save({n: t.detach().cpu().clone().contiguous() for n, t in tensors.items()}, {"record": json.dumps(record)})
-        )
+        file.write(save(content, {"record": json.dumps(record)}))
 
 
-def record_of(path: Path) -> dict[str, Any]:
-    """What was said of the training and of its epochs."""
-    with _told(path), safe_open(path, "pt") as file:
+def read_record(path: Path) -> dict[str, Any]:
+    """The record of the run."""
+    with _clear_errors(path), safe_open(path, "pt") as file:
         record: dict[str, Any] = json.loads(file.metadata()["record"])
         return record
 
 
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as error:
-        raise InputError(f"{path} can't be resumed from ({error}): train anew with --overwrite.") from None
-
-
-def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> State:
-    """Set the model and the optimiser to where they stood; give the best weights."""
+def load_checkpoint(path: Path, model: PairModel, optimizer: torch.optim.Optimizer) -> State:
+    """Restore the model and the optimizer; returns the best weights."""
     parts: dict[str, State] = {"model": {}, "best": {}, "optimizer": {}}
-    with _told(path):
+    with _clear_errors(path):
         with safe_open(path, "pt") as file:
             for key in file.keys():  # noqa: SIM118 - a handle, not a dict
                 kind, _, name = key.partition(".")
@@ -61,3 +53,11 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
         state.setdefault(int(number), {})[key] = tensor
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
     return parts["best"]
+
+
+@contextmanager
+def _clear_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (SafetensorError, OSError, KeyError, ValueError, RuntimeError) as error:
+        raise InputError(f"{path} cannot be resumed from ({error}): start again.", option="overwrite") from None

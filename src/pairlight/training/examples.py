@@ -1,83 +1,85 @@
-"""What one epoch shows the model: lists of one better and some worse texts, or labelled pairs."""
+"""The examples of an epoch: lists of a positive and some negatives, or labelled pairs."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.data.negatives import mine
-from pairlight.data.pairs import Pairs
 from pairlight.core.errors import InputError
+from pairlight.data.negatives import mine_negatives
+from pairlight.data.pairs import Pairs
 from pairlight.training.config import TrainingConfig
 
 Index = NDArray[np.int64]
 
 
-def with_mined_negatives(pairs: Pairs, options: TrainingConfig) -> Pairs:
-    """Pairs to measure a model on: where they are right ones alone and wrong ones are to be mined, with their own.
+def with_mined_negatives(pairs: Pairs, config: TrainingConfig) -> Pairs:
+    """Pairs to evaluate a model on: where all are positive and negatives are to be mined, with negatives of their own.
 
-    Mined out of these pairs themselves, since training on their right texts as wrong ones would turn the order round.
+    These are mined among the same pairs: training on evaluation positives as negatives would invert their order.
     """
-    if options.negatives == "list" or not np.all(pairs.labels > 0):
+    if config.negatives == "list" or not np.all(pairs.labels > 0):
         return pairs
-    return mine(pairs, options.negatives, options.negatives_per_positive, options.top, options.seed)
+    return mine_negatives(pairs, config.negatives, config.negatives_per_positive, config.top, config.seed)
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """Left text numbers [T], right text numbers [T, 1 + J] with the better one first, or labels [T] where J = 0."""
+    """Left text numbers [T]; right text numbers [T, 1 + J] with the positive first, or labels [T] where J = 0."""
 
     left: Index
     right: Index
     label: NDArray[np.float32] | None
 
 
-class Lists:
-    """Draws J worse texts anew each epoch for every text that has a worse one in its ranking list."""
+class RankingExamples:
+    """Draws J negatives in every epoch for each text that has one with a lower label in its ranking list."""
 
     def __init__(self, pairs: Pairs, negatives_per_positive: int) -> None:
-        self.pairs, self.wrong = pairs, wrong
-        # In a list sorted by label, the worse texts of a row are those from the list's start to its label's start.
+        self.pairs, self.negatives_per_positive = pairs, negatives_per_positive
+        # In a list sorted by label, the negatives of a row are those from the list's start to its label's start.
         self.order = np.lexsort((pairs.labels, pairs.group))
         group, label = pairs.group[self.order], pairs.labels[self.order]
         row = np.arange(len(group))
         new_list = np.r_[True, group[1:] != group[:-1]]
         new_label = new_list | np.r_[True, label[1:] != label[:-1]]
         start = np.maximum.accumulate(np.where(new_list, row, 0))
-        self.worse = np.maximum.accumulate(np.where(new_label, row, 0)) - start  # how many are worse than each row
-        self.better = np.flatnonzero(self.worse)
+        self.negatives = np.maximum.accumulate(np.where(new_label, row, 0)) - start  # how many each row has
+        self.positives = np.flatnonzero(self.negatives)
         self.start = start
-        if not len(self.better):
+        if not len(self.positives):
             raise InputError(
-                "No ranking list has both a better and a worse text: give negatives, mine them (--negatives random), "
-                "or train on labels (--loss cross-entropy)."
+                "No ranking list has both a positive and a negative: add negatives, mine them (negatives='random'), "
+                "or train on labels (loss='bce').",
+                option="negatives",
             )
 
     def __len__(self) -> int:
-        return len(self.better)
+        return len(self.positives)
 
     def epoch(self, rng: np.random.Generator) -> Epoch:
-        # A random turn through a shuffled list gives different worse texts while there are enough of them.
+        # Consecutive entries of a shuffled list, from a random one on: distinct negatives while there are enough.
         row = np.arange(len(self.order))
-        label = self.worse  # rows of one list with the same label share this number
+        label = self.negatives  # rows of one list with the same label share this number
         shuffled = row[np.lexsort((rng.random(len(row)), label, self.start))]
-        turn = rng.integers(0, 2**31, len(self.better))
-        pick = (turn[:, None] + np.arange(self.wrong)) % self.worse[self.better][:, None]  # [T, J]
-        worse = shuffled[self.start[self.better][:, None] + pick]
-        rows = self.order[np.c_[self.better, worse]]  # [T, 1 + J]
+        first = rng.integers(0, 2**31, len(self.positives))
+        pick = (first[:, None] + np.arange(self.negatives_per_positive)) % self.negatives[self.positives][:, None]
+        drawn = shuffled[self.start[self.positives][:, None] + pick]  # [T, J]
+        rows = self.order[np.c_[self.positives, drawn]]  # [T, 1 + J]
         return Epoch(self.pairs.left[rows[:, 0]].astype(np.int64), self.pairs.right[rows].astype(np.int64), None)
 
 
-class Labelled:
-    """Every pair once an epoch, with its label."""
+class LabelledExamples:
+    """Every pair once per epoch, with its label."""
 
     def __init__(self, pairs: Pairs, loss: str) -> None:
         self.pairs, self.label = pairs, pairs.labels
-        odd = self.label[(self.label < 0) | (self.label > 1)]
-        if loss == "bce" and len(odd):
+        outside = self.label[(self.label < 0) | (self.label > 1)]
+        if loss == "bce" and len(outside):
             raise InputError(
-                f"A label is {odd[0]:g}, and cross-entropy wants labels from 0 to 1: train with --loss squared, or "
-                "divide the labels by the highest."
+                f"The loss bce needs labels from 0 to 1, and one is {outside[0]:g}: use the loss squared, or divide "
+                "the labels by the highest.",
+                option="loss",
             )
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Ctrl-C waits until what must stay together is done."""
+"""Delays Ctrl-C while files that belong together are written."""
 
 import signal
 import threading
@@ -8,18 +8,18 @@ from types import FrameType
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Hold Ctrl-C back for the time of the block; it is heard right after."""
-    heard = signal.getsignal(signal.SIGINT)
-    # Only the main thread hears signals; what the process ignores, or dies of, stays as it is.
-    if threading.current_thread() is not threading.main_thread() or not callable(heard):
+def delay_interrupt() -> Iterator[None]:
+    """Hold Ctrl-C back for the duration of the block; it takes effect right after."""
+    handler = signal.getsignal(signal.SIGINT)
+    # Only the main thread receives signals; a signal that is ignored, or kills the process, stays as it is.
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield
         return
-    waiting: list[tuple[int, FrameType | None]] = []
-    signal.signal(signal.SIGINT, lambda number, frame: waiting.append((number, frame)))
+    pending: list[tuple[int, FrameType | None]] = []
+    signal.signal(signal.SIGINT, lambda number, frame: pending.append((number, frame)))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, heard)
-        if waiting:
-            heard(*waiting[0])
+        signal.signal(signal.SIGINT, handler)
+        if pending:
+            handler(*pending[0])

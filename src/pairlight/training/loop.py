@@ -1,4 +1,4 @@
-"""The training loop: one epoch after another, the best one kept, nothing lost when it is stopped."""
+"""The training loop: epoch after epoch, with dev evaluation, checkpoints and resuming."""
 
 import json
 import time
@@ -11,187 +11,203 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from pairlight.data.batching import shuffled
-from pairlight.data.pairs import Pairs
 from pairlight.core.errors import InputError
 from pairlight.core.files import write_text
-from pairlight.core.memory import disable_malloc_trim
+from pairlight.core.progress import TrainingProgress
+from pairlight.data.batching import shuffled_batches
+from pairlight.data.pairs import Pairs
+from pairlight.layers.collate import collate
 from pairlight.models.base import PairModel
-from pairlight.inference.scoring import tokens
 from pairlight.text.tokenizer import TokenizedTexts
 from pairlight.training.adagrad import RowAdagrad
-from pairlight.training.checkpoint import load_checkpoint, record_of, save_checkpoint
-from pairlight.training.examples import Epoch, Labelled, Lists
-from pairlight.training.interrupt import undisturbed
-from pairlight.training.losses import LABELLED, hinge, softmax
+from pairlight.training.checkpoint import load_checkpoint, read_record, save_checkpoint
 from pairlight.training.config import LIST_LOSSES, TrainingConfig
+from pairlight.training.examples import Epoch, LabelledExamples, RankingExamples
+from pairlight.training.interrupt import delay_interrupt
+from pairlight.training.losses import LABEL_LOSS_FUNCTIONS, hinge, listwise
 
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.jsonl"
-WORDS = "words"  # among the facts: what tells the words that a run began with from others
+VOCABULARY = "vocabulary"  # the key of the vocabulary's checksum in the record of a run
 
 
 @dataclass(frozen=True)
-class TrainingProgress:
-    """Where training is just now, for whoever watches."""
+class EpochRecord:
+    """What is logged of an epoch."""
 
     epoch: int
-    epochs: int
-    done: float  # share of this epoch
-    loss: float  # mean of this epoch so far
-    metric: float | None  # dev metric of the last finished epoch
-    best: float | None
-    pairs_per_second: float
+    loss: float
+    metric: float | None  # on dev
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return dict(vars(self))
 
 
 @dataclass
 class History:
-    """What came of training: a line for each epoch, and which was best."""
+    """The epochs of a run, and the best of them."""
 
-    epochs: list[dict[str, Any]] = field(default_factory=list)
+    epochs: list[EpochRecord] = field(default_factory=list)
     best_epoch: int | None = None
     best: float | None = None
     interrupted: bool = False
 
+    def as_dict(self) -> dict[str, Any]:
+        epochs = [epoch.as_dict() for epoch in self.epochs]
+        return {"epochs": epochs, "best_epoch": self.best_epoch, "best": self.best}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "History":
+        return cls([EpochRecord(**epoch) for epoch in values["epochs"]], values["best_epoch"], values["best"])
+
 
 class DivergedError(InputError):
-    """What training makes small, or what it is judged by, is no finite number any more."""
+    """The loss or the dev metric is no longer a finite number."""
 
     def __init__(self, what: str, value: float, epoch: int, lr: float) -> None:
-        super().__init__(f"The {what} became {value} in epoch {epoch}: lower lr={lr:g} or set a clip.")
+        super().__init__(f"The {what} became {value} in epoch {epoch}: lower lr={lr:g} or set max_grad_norm.")
 
 
 def fit(
     model: PairModel,
     texts: TokenizedTexts,
     pairs: Pairs,
-    options: TrainingConfig,
+    config: TrainingConfig,
     *,
-    judge: Callable[[], float] | None = None,
-    watch: Callable[[TrainingProgress], None] = lambda moment: None,
+    evaluate: Callable[[], float] | None = None,
+    on_step: Callable[[TrainingProgress], None] = lambda progress: None,
     folder: Path | None = None,
     resume: bool = False,
-    facts: dict[str, Any] | None = None,
+    data: dict[str, Any] | None = None,
 ) -> History:
-    """Train `model` in place and leave it with the weights of the epoch that `judge` liked best.
+    """Train `model` in place and leave it with the weights of the epoch for which `evaluate` returned most.
 
-    It ends with a warning where the loss or what `judge` says becomes infinite or NaN, but fails so in its first epoch.
-    After every epoch a checkpoint and a line of the log go to `folder`. Each epoch draws from a stream of random
-    numbers of its own, so a run that resumes sees what it would have seen had it never stopped.
+    A loss or dev metric that is not finite stops training with a warning, or with an error in the first epoch. After
+    every epoch a checkpoint and a line of the log are written to `folder`. Every epoch has a random stream of its own,
+    so a resumed run sees the same as one that was never stopped. `data` identifies the data a run belongs to.
     """
-    disable_malloc_trim()
     device = next(model.parameters()).device
-    examples = Lists(pairs, options.negatives_per_positive) if options.loss in LIST_LOSSES else Labelled(pairs, options.loss)
-    optimizer = _optimizer(model, options, fused=device.type == "cpu")
-    # Without a judge the last epoch is the best one, and the weights need not be kept aside.
-    kept = type(model).state_dict if judge is None else _copied
-    history, best = History(), kept(model)
-    # In this order: options and data make the words, the words' vectors may set the size of the model.
-    record = {"options": options.as_dict(), "facts": facts or {}, "settings": model.settings}
+    examples = (
+        RankingExamples(pairs, config.negatives_per_positive)
+        if config.loss in LIST_LOSSES
+        else LabelledExamples(pairs, config.loss)
+    )
+    optimizer = _optimizer(model, config, fused=device.type == "cpu")
+    # Without evaluation the last epoch is the best one, so the weights need not be copied.
+    weights = type(model).state_dict if evaluate is None else _copy_of_weights
+    history, best = History(), weights(model)
+    # In this order: options and data determine the vocabulary, its vectors may determine the size of the model.
+    record = {"options": config.as_dict(), "data": data or {}, "settings": model.settings}
     if resume and folder is not None:
-        best = _resumed(folder / CHECKPOINT, model, optimizer, history, record)
+        best = _resume(folder / CHECKPOINT, model, optimizer, history, record)
     elif folder is not None:
         for name in (CHECKPOINT, LOG):
             (folder / name).unlink(missing_ok=True)
     try:
-        while len(history.epochs) < options.epochs and not _stale(history, options.patience):
+        while len(history.epochs) < config.epochs and not _out_of_patience(history, config.patience):
             number = len(history.epochs) + 1
             started = time.perf_counter()
-            loss = _epoch(model, texts, examples, options, optimizer, device, number, history, watch)
-            trained = time.perf_counter() - started
-            metric = None if judge is None else judge()
+            loss = _train_epoch(model, texts, examples, config, optimizer, device, number, history, on_step)
+            seconds = time.perf_counter() - started
+            metric = None if evaluate is None else evaluate()
             if metric is not None and not np.isfinite(metric):
-                raise DivergedError("dev metric", metric, number, options.lr)
-            with undisturbed():
+                raise DivergedError("dev metric", metric, number, config.lr)
+            with delay_interrupt():
                 if metric is None or history.best is None or metric > history.best:
-                    history.best_epoch, history.best, best = number, metric, kept(model)
-                line = {"epoch": number, "loss": loss, "metric": metric, "seconds": round(trained, 3)}
-                history.epochs.append(line)
+                    history.best_epoch, history.best, best = number, metric, weights(model)
+                history.epochs.append(EpochRecord(number, loss, metric, round(seconds, 3)))
                 if folder is not None:
-                    # First the log: if the process is killed after it, the resumed run writes its last line anew.
-                    write_text(folder / LOG, "".join(json.dumps(each) + "\n" for each in history.epochs))
-                    state = {"epochs": history.epochs, "best_epoch": history.best_epoch, "best": history.best}
-                    save_checkpoint(folder / CHECKPOINT, model, best, optimizer, record | {"history": state})
+                    # The log first: if the process is killed in between, the resumed run writes its last line again.
+                    write_text(folder / LOG, "".join(json.dumps(each.as_dict()) + "\n" for each in history.epochs))
+                    save_checkpoint(
+                        folder / CHECKPOINT, model, best, optimizer, record | {"history": history.as_dict()}
+                    )
     except KeyboardInterrupt:
         history.interrupted = True
         if history.best_epoch is None:
-            best = _copied(model)
+            best = _copy_of_weights(model)
     except DivergedError as error:
-        if judge is None or history.best_epoch is None:  # no weights of a good epoch are kept aside
+        if evaluate is None or history.best_epoch is None:  # no weights of a good epoch were kept
             raise
-        warnings.warn(f"{error} Training ended there; epoch {history.best_epoch}, the best, is kept.", stacklevel=4)
+        warnings.warn(f"{error} Training stopped; the best epoch, {history.best_epoch}, is kept.", stacklevel=4)
     model.load_state_dict(best)
     return history
 
 
-def _epoch(
+def _train_epoch(
     model: PairModel,
     texts: TokenizedTexts,
-    examples: Lists | Labelled,
-    options: TrainingConfig,
+    examples: RankingExamples | LabelledExamples,
+    config: TrainingConfig,
     optimizer: torch.optim.Optimizer,
     device: torch.device,
     number: int,
     history: History,
-    watch: Callable[[TrainingProgress], None],
+    on_step: Callable[[TrainingProgress], None],
 ) -> float:
-    rng = np.random.default_rng([options.seed, number])
-    torch.manual_seed(options.seed * 1_000_003 + number)
+    rng = np.random.default_rng([config.seed, number])
+    torch.manual_seed(config.seed * 1_000_003 + number)
     model.train()
     epoch = examples.epoch(rng)
     width = texts.lengths[epoch.left] * texts.lengths[epoch.right].max(1)
-    wrong = max(1, epoch.right.shape[1] - 1)
-    batches = shuffled(width, max(1, options.batch // wrong), rng)
+    negatives = max(1, epoch.right.shape[1] - 1)
+    batches = shuffled_batches(width, max(1, config.batch // negatives), rng)
     total, seen, started = 0.0, 0, time.perf_counter()
-    last = history.epochs[-1]["metric"] if history.epochs else None
-    for step, some in enumerate(batches, 1):
-        loss = _loss(model, texts, epoch, some, options, device)
+    last = history.epochs[-1].metric if history.epochs else None
+    for step, rows in enumerate(batches, 1):
+        loss = _loss(model, texts, epoch, rows, config, device)
         value = loss.item()
         if not np.isfinite(value):
-            raise DivergedError("loss", value, number, options.lr)
+            raise DivergedError("loss", value, number, config.lr)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        if options.max_grad_norm:
-            torch.nn.utils.clip_grad_norm_(model.parameters(), options.max_grad_norm)
+        if config.max_grad_norm:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), config.max_grad_norm)
         optimizer.step()
-        total, seen = total + value * len(some), seen + len(some)
+        total, seen = total + value * len(rows), seen + len(rows)
         speed = seen * epoch.right.shape[1] / (time.perf_counter() - started)
         done = step / len(batches)
-        watch(TrainingProgress(number, options.epochs, done, total / seen, last, history.best, speed))
+        on_step(TrainingProgress(number, config.epochs, done, total / seen, last, history.best, speed))
     return total / seen
 
 
 def _loss(
-    model: PairModel, texts: TokenizedTexts, epoch: Epoch, some: NDArray[np.int64], options: TrainingConfig, device: torch.device
+    model: PairModel,
+    texts: TokenizedTexts,
+    epoch: Epoch,
+    rows: NDArray[np.int64],
+    config: TrainingConfig,
+    device: torch.device,
 ) -> Tensor:
-    # Column by column: first every better text, then the first worse one of each, ... each facing its left text.
-    right = epoch.right[some].T
-    scores = model(tokens(texts, epoch.left[some], device), tokens(texts, right.reshape(-1), device))
+    # Column by column: all positives, then the first negative of each, and so on, in the order of their left texts.
+    right = epoch.right[rows].T
+    scores = model(collate(texts, epoch.left[rows], device), collate(texts, right.reshape(-1), device))
     if epoch.label is not None:
-        return LABELLED[options.loss](scores, torch.from_numpy(epoch.label[some]).to(scores))
+        return LABEL_LOSS_FUNCTIONS[config.loss](scores, torch.from_numpy(epoch.label[rows]).to(scores))
     lists = scores.view(right.shape)  # [1 + J, B]
-    return hinge(lists, options.margin) if options.loss == "hinge" else softmax(lists, options.softmax_scale)
+    return hinge(lists, config.margin) if config.loss == "hinge" else listwise(lists, config.softmax_scale)
 
 
-def _optimizer(model: PairModel, options: TrainingConfig, fused: bool) -> torch.optim.Optimizer:
+def _optimizer(model: PairModel, config: TrainingConfig, fused: bool) -> torch.optim.Optimizer:
     parameters = [p for p in model.parameters() if p.requires_grad]
-    # Decay moves every row, and clipping asks for the norm of a whole gradient.
-    rows_only = options.optimizer == "adagrad" and not options.weight_decay and not options.max_grad_norm
-    for module in model.modules():
-        if isinstance(module, nn.Embedding):
-            module.sparse = rows_only
-    if options.optimizer == "adagrad":
-        return RowAdagrad(parameters, options.lr, eps=options.epsilon, weight_decay=options.weight_decay, fused=fused)
-    kind = torch.optim.Adam if options.optimizer == "adam" else torch.optim.AdamW
-    return kind(parameters, options.lr, weight_decay=options.weight_decay, fused=fused)
+    # Weight decay changes every row, and clipping needs the norm of the whole gradient.
+    sparse = config.optimizer == "adagrad" and not config.weight_decay and not config.max_grad_norm
+    for layer in model.all_layers():
+        if hasattr(layer, "sparse"):
+            layer.sparse = sparse
+    if config.optimizer == "adagrad":
+        return RowAdagrad(parameters, config.lr, eps=config.epsilon, weight_decay=config.weight_decay, fused=fused)
+    kind = torch.optim.Adam if config.optimizer == "adam" else torch.optim.AdamW
+    return kind(parameters, config.lr, weight_decay=config.weight_decay, fused=fused)
 
 
-def _copied(model: PairModel) -> dict[str, Tensor]:
+def _copy_of_weights(model: PairModel) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
 
 
-def _stale(history: History, patience: int) -> bool:
+def _out_of_patience(history: History, patience: int) -> bool:
     return bool(
         patience
         and history.best is not None
@@ -200,25 +216,28 @@ def _stale(history: History, patience: int) -> bool:
     )
 
 
-def _resumed(
+def _resume(
     path: Path, model: PairModel, optimizer: torch.optim.Optimizer, history: History, record: dict[str, Any]
 ) -> dict[str, Tensor]:
     if not path.is_file():
-        raise InputError(f"There is nothing to resume at {path}: train without --resume.")
-    found = record_of(path)
-    for kind, wanted in record.items():
-        for name, value in wanted.items():
+        raise InputError(f"There is no checkpoint to resume at {path}: start a new run.", option="resume")
+    found = read_record(path)
+    for kind, expected in record.items():
+        for name, value in expected.items():
             if name == "epochs" or found[kind].get(name) == value:
                 continue
-            if name == WORDS:
+            if name == VOCABULARY:
                 raise InputError(
-                    f"Can't resume: the run at {path.parent} began with other words or vectors. "
-                    "Give the same --init and --vectors, or train anew with --overwrite."
+                    f"Cannot resume: the run in {path.parent} has another vocabulary or other vectors. "
+                    "Give the same init and vectors, or start again.",
+                    option="overwrite",
                 )
             raise InputError(
-                f"Can't resume with {name}={value!r}: the run at {path.parent} has {found[kind].get(name)!r}. "
-                "Give the same, or train anew with --overwrite."
+                f"Cannot resume with {name}={value!r}: the run in {path.parent} has {found[kind].get(name)!r}. "
+                "Give the same value, or start again.",
+                option="overwrite",
             )
-    state, best = found["history"], load_checkpoint(path, model, optimizer)
-    history.epochs, history.best_epoch, history.best = state["epochs"], state["best_epoch"], state["best"]
+    best = load_checkpoint(path, model, optimizer)
+    stored = History.from_dict(found["history"])
+    history.epochs, history.best_epoch, history.best = stored.epochs, stored.best_epoch, stored.best
     return best

@@ -1,1 +1,1 @@
-"""The kernels as differentiable PyTorch functions, each next to its reference."""
+"""The kernels as PyTorch functions, each with a reference implementation in plain PyTorch."""

@@ -1,42 +1,34 @@
-"""What every kernel demands of its arguments, said in one line where it is not so."""
+"""Argument checks of PyTorch tensors."""
 
 import torch
 from torch import Tensor
 
 from pairlight.core.errors import InputError
+from pairlight.kernels.native.check import dimensions, length_range, shape
+
+__all__ = ["dimensions", "floating", "lengths", "shape"]
 
 
 def floating(**tensors: Tensor) -> None:
-    """All tensors are of one floating type, on one device."""
+    """Check that all tensors have the same floating-point dtype and device."""
     first_name, first = next(iter(tensors.items()))
     if not first.is_floating_point():
-        raise InputError(f"{first_name} is {first.dtype}: give floating-point numbers.")
+        raise InputError(f"{first_name} has dtype {first.dtype}: pass floating-point numbers, such as torch.float32.")
     for name, x in tensors.items():
         if x.dtype != first.dtype or x.device != first.device:
             raise InputError(
                 f"{name} is {x.dtype} on {x.device} and {first_name} is {first.dtype} on {first.device}: "
-                "give both the same type and device."
+                "convert both to the same dtype and device."
             )
 
 
-def shape(name: str, x: Tensor, *wanted: int) -> None:
-    if tuple(x.shape) != wanted:
-        raise InputError(f"{name} has shape {list(x.shape)}: give {list(wanted)}.")
-
-
-def dimensions(name: str, x: Tensor, letters: str) -> None:
-    if x.dim() != len(letters):
-        raise InputError(f"{name} has {x.dim()} dimensions: give {len(letters)}, [{', '.join(letters)}].")
-
-
 def lengths(name: str, x: Tensor, batch: int, longest: int, device: torch.device) -> Tensor:
-    """Whole numbers from 0 to `longest`, one for each of the batch; as the kernels read them."""
+    """Check that x[batch] has integers from 0 to `longest`, and return it as a contiguous int64 tensor."""
     shape(name, x, batch)
     if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
-        raise InputError(f"{name} are {x.dtype}: give whole numbers.")
+        raise InputError(f"{name} has dtype {x.dtype}: pass integers, such as torch.int64.")
     x = x.to(device, torch.int64).contiguous()
     if batch:
-        least, most = (int(bound) for bound in x.aminmax())
-        if least < 0 or most > longest:
-            raise InputError(f"{name} go from {least} to {most}: give numbers from 0 to {longest}.")
+        least, most = x.aminmax()
+        length_range(name, int(least), int(most), longest)
     return x

@@ -1,38 +1,22 @@
-"""The k largest cells of every channel of a ragged grid: found without gradient, to be computed again with one."""
-
-import ctypes
+"""The k largest cells of each channel of grids of different sizes, as PyTorch functions without gradients."""
 
 import torch
 from torch import Tensor
 
-from pairlight.core.errors import InputError
 from pairlight.kernels.autograd import check
-from pairlight.kernels.native.library import Native, native_for, numbers, pointers
+from pairlight.kernels.autograd.arrays import array, native_for
+from pairlight.kernels.native.kmax import check_shapes, kmax_into
+from pairlight.kernels.native.library import Native
 
 
-class _Call(ctypes.Structure):
-    """The same fields in the same order as `KMax` in csrc/kmax.hpp."""
-
-    _fields_ = (
-        *pointers("s"),
-        *numbers("s_pair", "s_channel", "s_row"),
-        *pointers("left", "right"),
-        *numbers("pairs", "channels", "columns", "k", "threads"),
-        *pointers("values", "positions"),
-    )
-
-
-@torch.no_grad()
 def kmax(s: Tensor, left_lengths: Tensor, right_lengths: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """s[B,C,L,R] -> values[B,C,k], largest first, and positions[B,C,k] in the grid: row * R + column.
 
-    Equal cells come in the order of their positions. NaN counts as infinity. Where a pair has fewer than k cells, the
-    rest has value 0 and position -1.
+    Equal cells are ordered by their positions. NaN counts as infinity. Where a pair has fewer than k cells, the
+    remaining values are 0 and their positions -1.
     """
-    check.dimensions("s", s, "BCLR")
+    check_shapes(s, k)
     check.floating(s=s)
-    if k < 1:
-        raise InputError(f"k is {k}: give 1 or more.")
     B, _, L, R = s.shape
     left = check.lengths("left_lengths", left_lengths, B, L, s.device)
     right = check.lengths("right_lengths", right_lengths, B, R, s.device)
@@ -40,8 +24,9 @@ def kmax(s: Tensor, left_lengths: Tensor, right_lengths: Tensor, k: int) -> tupl
     return kmax_reference(s, left, right, k) if native is None else _kmax_native(native, s, left, right, k)
 
 
+@torch.no_grad()
 def kmax_reference(s: Tensor, left: Tensor, right: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The twin: `topk` finds the k-th value; cells above it are chosen, and of those equal to it the first ones."""
+    """The reference implementation: selects the cells above the k-th value, and of those equal to it the first."""
     B, C, L, R = s.shape
     positions = torch.full((B, C, k), -1, dtype=torch.int64, device=s.device)
     if s.numel() == 0:
@@ -57,31 +42,17 @@ def kmax_reference(s: Tensor, left: Tensor, right: Tensor, k: int) -> tuple[Tens
     positions[b, c, chosen.cumsum(-1)[b, c, position] - 1] = position
     absent = positions < 0
     at = positions.clamp(min=0)
-    # An absent place stands after all others, so the stable sort leaves it last among those of rank -infinity.
+    # Absent cells follow all others, so the stable sort keeps them last among those of rank -infinity.
     by_rank = rank.gather(-1, at).masked_fill(absent, -torch.inf).sort(dim=-1, descending=True, stable=True).indices
     values = cells.gather(-1, at).masked_fill(absent, 0)
     return values.gather(-1, by_rank), positions.gather(-1, by_rank)
 
 
 def _kmax_native(native: Native, s: Tensor, left: Tensor, right: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    B, C, _, R = s.shape
+    B, C = s.shape[:2]
     s = s if s.stride(3) == 1 else s.contiguous()
     values = s.new_empty(B, C, k)
     positions = torch.empty(B, C, k, dtype=torch.int64)
-    call = _Call(
-        s=s.data_ptr(),
-        s_pair=s.stride(0),
-        s_channel=s.stride(1),
-        s_row=s.stride(2),
-        left=left.data_ptr(),
-        right=right.data_ptr(),
-        pairs=B,
-        channels=C,
-        columns=R,
-        k=k,
-        threads=torch.get_num_threads(),
-        values=values.data_ptr(),
-        positions=positions.data_ptr(),
-    )
-    native.run("kmax", s.dtype, call)
+    arrays = map(array, (s, left, right, values, positions))
+    kmax_into(native, *arrays, threads=torch.get_num_threads())
     return values, positions

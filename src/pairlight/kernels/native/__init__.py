@@ -1,1 +1,1 @@
-"""The compiled kernels, called on raw buffers; nothing here imports PyTorch."""
+"""The compiled kernels on NumPy arrays, each with a NumPy reference implementation; PyTorch is not imported."""

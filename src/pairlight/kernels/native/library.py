@@ -1,6 +1,10 @@
-"""Finds the compiled kernels and picks the widest vectors this CPU has, at first use.
+"""Loads the compiled kernels on first use and selects the widest SIMD instructions that this CPU supports.
 
-PAIRLIGHT_KERNELS=torch, portable, avx2 or avx512 forces a choice.
+Environment variables:
+
+    PAIRLIGHT_KERNELS=portable, avx2 or avx512    use the kernels of this SIMD width
+    PAIRLIGHT_KERNELS=reference                   use the reference implementations instead of the compiled kernels
+    PAIRLIGHT_THREADS=n                           number of threads of the NumPy functions; see `threads`
 """
 
 import ctypes
@@ -8,20 +12,23 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import DTypeLike
 
 from pairlight.core.errors import InputError
 
-_CHOICES = ("torch", "portable", "avx2", "avx512")
-_TYPES = {torch.float32: "f32", torch.float64: "f64"}
-_VARIABLE = "PAIRLIGHT_KERNELS"
-_REMEDY = "python -m pairlight.kernels.native.build"
+_CHOICES = ("reference", "portable", "avx2", "avx512")
+_SUFFIXES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
+_KERNELS = "PAIRLIGHT_KERNELS"
+_THREADS = "PAIRLIGHT_THREADS"
+_BUILD = "python -m pairlight.kernels.native.build"
+
+_threads: int | None = None
 
 
 @dataclass(frozen=True)
 class Status:
-    """Which kernels run: native ones of some vector width, or their PyTorch twins; and why."""
+    """Whether the compiled kernels are used, their SIMD width, and the reason for this choice."""
 
     native: bool
     width: str | None
@@ -30,94 +37,110 @@ class Status:
 
 @dataclass(frozen=True)
 class Native:
-    """The loaded library, seen at one vector width."""
+    """The functions of the loaded library for one SIMD width."""
 
     library: ctypes.CDLL
     width: str
 
-    def lanes(self, dtype: torch.dtype) -> int:
-        """How many texts or pairs one block holds."""
+    def lanes(self, dtype: DTypeLike) -> int:
+        """Number of elements of a SIMD vector, which is the number of texts or pairs of a block."""
         return int(self._function("lanes", dtype)())
 
-    def run(self, kernel: str, dtype: torch.dtype, call: ctypes.Structure) -> None:
+    def run(self, kernel: str, dtype: DTypeLike, call: ctypes.Structure) -> None:
+        """Run a kernel for float32 or float64 with the arguments in `call`."""
         if self._function(kernel, dtype)(ctypes.byref(call)):
-            raise MemoryError(f"Not enough memory for the {kernel} kernel: use smaller batches.")
+            raise MemoryError(f"The {kernel} kernel could not allocate memory: use smaller batches.")
 
-    def _function(self, kernel: str, dtype: torch.dtype) -> "ctypes._NamedFuncPointer":
-        return getattr(self.library, f"pairlight_{kernel}_{_TYPES[dtype]}_{self.width}")
-
-
-def pointers(*names: str) -> list[tuple[str, type[ctypes.c_void_p]]]:
-    """Fields of a call that hold addresses."""
-    return [(name, ctypes.c_void_p) for name in names]
+    def _function(self, kernel: str, dtype: DTypeLike) -> "ctypes._NamedFuncPointer":
+        return getattr(self.library, f"pairlight_{kernel}_{_SUFFIXES[np.dtype(dtype)]}_{self.width}")
 
 
-def numbers(*names: str) -> list[tuple[str, type[ctypes.c_int64]]]:
-    """Fields of a call that hold whole numbers."""
-    return [(name, ctypes.c_int64) for name in names]
+def native(dtype: DTypeLike) -> Native | None:
+    """The compiled kernels for arrays of this dtype, or None where the reference implementation must be used."""
+    return _select(_choice())[0] if np.dtype(dtype) in _SUFFIXES else None
 
 
 def status() -> Status:
-    """Which kernels run on this machine, and why."""
-    native, reason = _pick(_choice())
-    return Status(native is not None, native.width if native else None, reason)
-
-
-def native_for(*tensors: Tensor) -> Native | None:
-    """The native kernels where they can serve these tensors, else None: the PyTorch twin must."""
-    first = tensors[0]
-    if first.dtype not in _TYPES or any(x.device.type != "cpu" or x.dtype != first.dtype for x in tensors):
-        return None
-    return _pick(_choice())[0]
+    """Which kernels are used on this machine, and why."""
+    selected, reason = _select(_choice())
+    return Status(selected is not None, selected.width if selected else None, reason)
 
 
 def available() -> list[str]:
-    """The widths that are compiled and that this CPU can run, the widest first."""
+    """The SIMD widths that are compiled and supported by this CPU, the widest first."""
     from pairlight.kernels.native import build
 
     library, _ = _library()
-    return [] if library is None else [width for width in reversed(build.widths()) if _runs(library, width)]
+    return [] if library is None else [width for width in reversed(build.widths()) if _supported(library, width)]
+
+
+def threads() -> int:
+    """Number of threads that the NumPy functions use.
+
+    It is set by `set_threads`, else by the environment variable PAIRLIGHT_THREADS, else it is the number of CPUs that
+    this process may use. The PyTorch functions use `torch.get_num_threads()` instead.
+    """
+    return _default_threads(os.environ.get(_THREADS) or None) if _threads is None else _threads
+
+
+def set_threads(n: int | None) -> None:
+    """Set the number of threads that the NumPy functions use; None restores the default."""
+    global _threads
+    if n is not None and n < 1:
+        raise InputError(f"The number of threads is {n}: use 1 or more, or None for the default.")
+    _threads = n
+
+
+@cache
+def _default_threads(setting: str | None) -> int:
+    if setting is None:
+        # Not every system has CPU affinity.
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not setting.isdecimal() or int(setting) < 1:
+        raise InputError(f"{_THREADS}={setting} is not a number of threads: use an integer from 1 on, or unset it.")
+    return int(setting)
 
 
 def _choice() -> str | None:
-    choice = os.environ.get(_VARIABLE) or None
+    choice = os.environ.get(_KERNELS) or None
     if choice is not None and choice not in _CHOICES:
-        raise InputError(f"{_VARIABLE}={choice} is not known: give one of {', '.join(_CHOICES)}, or unset it.")
+        raise InputError(f"{_KERNELS}={choice} is not known: use one of {', '.join(_CHOICES)}, or unset it.")
     return choice
 
 
 @cache
-def _pick(choice: str | None) -> tuple[Native | None, str]:
-    if choice == "torch":
-        return None, f"{_VARIABLE}=torch asks for the PyTorch twins"
-    library, missing = _library()
+def _select(choice: str | None) -> tuple[Native | None, str]:
+    if choice == "reference":
+        return None, f"{_KERNELS}=reference selects the reference implementations"
+    library, problem = _library()
     if choice is None:
         if library is None:
-            return None, missing
+            return None, problem
         width = available()[0]
-        return Native(library, width), f"{width} is the widest this CPU can run"
+        return Native(library, width), f"{width} is the widest that this CPU supports"
     if library is None:
-        raise InputError(f"{_VARIABLE}={choice} needs compiled kernels, but {missing}.")
+        raise InputError(f"{_KERNELS}={choice} requires compiled kernels, but {problem}.")
     if choice not in available():
-        raise InputError(f"{_VARIABLE}={choice} cannot run on this CPU: it can run {', '.join(available())}.")
-    return Native(library, choice), f"{_VARIABLE}={choice} asks for it"
+        raise InputError(f"{_KERNELS}={choice} is not supported by this CPU: use one of {', '.join(available())}.")
+    return Native(library, choice), f"{_KERNELS}={choice} selects it"
 
 
 @cache
 def _library() -> tuple[ctypes.CDLL | None, str]:
+    """The loaded library, or None and the reason why there is none."""
     from pairlight.kernels.native import build
 
     if not build.LIBRARY.exists():
-        return None, f"the kernels are not compiled: install a C++ compiler, then run {_REMEDY}"
+        return None, f"the kernels are not compiled: install a C++ compiler, then run {_BUILD}"
     try:
         library = ctypes.CDLL(str(build.LIBRARY))
     except OSError as error:
-        return None, f"{build.LIBRARY.name} cannot be loaded ({error}): run {_REMEDY}"
+        return None, f"{build.LIBRARY.name} cannot be loaded ({error}): run {_BUILD}"
     library.pairlight_fingerprint.restype = ctypes.c_char_p
     if build.SOURCES.exists() and library.pairlight_fingerprint().decode() != build.fingerprint():
-        return None, f"{build.LIBRARY.name} was compiled from other sources: run {_REMEDY}"
+        return None, f"{build.LIBRARY.name} was compiled from different sources: run {_BUILD}"
     return library, ""
 
 
-def _runs(library: ctypes.CDLL, width: str) -> bool:
+def _supported(library: ctypes.CDLL, width: str) -> bool:
     return width == "portable" or bool(getattr(library, f"pairlight_cpu_has_{width}")())

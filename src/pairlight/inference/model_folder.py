@@ -1,0 +1,124 @@
+"""A trained model as a record, and as a folder: config.json, tokenizer.json, model.safetensors and README.md."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+
+from pairlight.core.errors import InputError
+from pairlight.core.files import atomic_write, write_text
+from pairlight.evaluation.calibration import Calibration
+from pairlight.inference.card import model_card
+from pairlight.inference.scorer import ModelScorer
+from pairlight.models import build, model_class
+from pairlight.models.base import PairModel
+from pairlight.text.tokenizer import Tokenizer
+
+FORMAT = 2
+CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
+_KEYS = {"model", "settings", "max_length", "calibration", "training", "history", "data", "sha256"}
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model with its vocabulary, its calibration, and how it was trained."""
+
+    name: str
+    model: PairModel
+    tokenizer: Tokenizer
+    max_length: int  # words of a text that are read
+    calibration: Calibration | None = None
+    training: Mapping[str, Any] = field(default_factory=dict)  # the training options
+    history: Mapping[str, Any] = field(default_factory=dict)  # epochs, best_epoch and best dev metric
+    data: Mapping[str, Any] = field(default_factory=dict)  # sizes and checksums of the training and dev pairs
+
+    def scorer(self) -> ModelScorer:
+        return ModelScorer(self.name, self.model, self.tokenizer, self.max_length)
+
+
+def save_model(
+    folder: Path,
+    trained: TrainedModel,
+    *,
+    results: Mapping[str, Mapping[str, float]] | None = None,
+    command: str | None = None,
+) -> None:
+    """Write a model folder; `results` and `command` go into its card. config.json is written last."""
+    files = {
+        TOKENIZER: trained.tokenizer.to_bytes(),
+        WEIGHTS: save_tensors({name: t.contiguous() for name, t in trained.model.state_dict().items()}),
+    }
+    config = {
+        "format": FORMAT,
+        "model": trained.name,
+        "settings": trained.model.settings,
+        "max_length": trained.max_length,
+        "calibration": None if trained.calibration is None else trained.calibration.as_dict(),
+        "training": dict(trained.training),
+        "history": dict(trained.history),
+        "data": dict(trained.data),
+        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+    }
+    for name, content in files.items():
+        with atomic_write(folder / name) as file:
+            file.write(content)
+    write_text(folder / CARD, model_card(trained.model, config, results or {}, command))
+    write_text(folder / CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+
+
+def load_model(folder: Path) -> TrainedModel:
+    """Read a model folder; nothing in it is executed."""
+    config = _read_config(folder)
+    contents = {name: _read(folder / name) for name in (TOKENIZER, WEIGHTS)}
+    for name, content in contents.items():
+        if hashlib.sha256(content).hexdigest() != config["sha256"].get(name):
+            raise InputError(f"{folder / name} is damaged, or belongs to another model: copy the folder again.")
+    name = config["model"]
+    tokenizer = Tokenizer.from_bytes(contents[TOKENIZER], model_class(name).inputs, str(folder / TOKENIZER))
+    model = build(name, tokenizer.vocab_size, **config["settings"])
+    try:
+        model.load_state_dict(load_tensors(contents[WEIGHTS]))
+    except (SafetensorError, ValueError) as error:
+        raise InputError(f"{folder / WEIGHTS} does not fit the model ({error}): copy the folder again.") from None
+    calibration = config["calibration"]
+    return TrainedModel(
+        name,
+        model.eval(),
+        tokenizer,
+        config["max_length"],
+        None if calibration is None else Calibration.from_dict(calibration),
+        config["training"],
+        config["history"],
+        config["data"],
+    )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): give the folder of a saved model.") from None
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    path = folder / CONFIG
+    content = _read(path)
+    try:
+        config = json.loads(content)
+    except ValueError:
+        raise InputError(f"{path} is damaged (not valid JSON): copy the folder again.") from None
+    if not isinstance(config, dict) or not isinstance(config.get("format"), int):
+        raise InputError(f"{path} has no format number, so this is not a pairlight model.")
+    if config["format"] != FORMAT:
+        fix = "install a newer version" if config["format"] > FORMAT else "train the model again"
+        raise InputError(f"{folder} has format {config['format']}, and this version reads format {FORMAT}: {fix}.")
+    missing = _KEYS - set(config)
+    if missing:
+        raise InputError(f"{path} is damaged ({', '.join(sorted(missing))} missing): copy the folder again.")
+    return config

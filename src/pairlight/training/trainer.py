@@ -1,0 +1,185 @@
+"""Trains a model on pairs, from tables to a `TrainedModel`: the one way to train, used everywhere."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from pairlight.core.errors import InputError
+from pairlight.core.memory import disable_malloc_trim
+from pairlight.core.progress import ProgressReporter
+from pairlight.data.negatives import mine_negatives
+from pairlight.data.pairs import Pairs
+from pairlight.data.splits import split
+from pairlight.evaluation.calibration import Calibration, fit_calibration
+from pairlight.evaluation.dev_metric import check_dev_metric, dev_metric
+from pairlight.evaluation.evaluate import default_metric, task_type
+from pairlight.evaluation.metrics import ThresholdMetric
+from pairlight.inference.model_folder import TrainedModel
+from pairlight.inference.scorer import ModelScorer
+from pairlight.models import model_class
+from pairlight.models.base import PairModel
+from pairlight.text.tokenizer import TokenizedTexts
+from pairlight.training.config import TrainingConfig
+from pairlight.training.examples import with_mined_negatives
+from pairlight.training.initialize import initialize_model, vocabulary_digest
+from pairlight.training.loop import VOCABULARY, History, fit
+from pairlight.training.losses import default_label_loss
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """What came of training."""
+
+    trained: TrainedModel
+    history: History
+    dev: Pairs  # the pairs that selected the best epoch
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Everything that the training loop needs."""
+
+    config: TrainingConfig
+    scorer: ModelScorer
+    texts: TokenizedTexts
+    pairs: Pairs  # with the labels that are trained on
+    dev: Pairs
+    data: dict[str, Any]  # sizes and checksums of both
+
+    @property
+    def model(self) -> PairModel:
+        return self.scorer.model
+
+
+def train(
+    model: str,
+    train_pairs: Pairs,
+    dev: Pairs | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    init: TrainedModel | None = None,
+    device: str = "cpu",
+    folder: Path | None = None,
+    resume: bool = False,
+    evaluate: Callable[[ModelScorer], float] | None = None,
+    reporter: ProgressReporter | None = None,
+) -> TrainingRun:
+    """Train the model of this name and select the epoch that does best on `dev`, else on a tenth of the lists.
+
+    `options` are those of `TrainingConfig`. With `folder`, a checkpoint is written there after every epoch, and
+    `resume` continues from it. `init` is a trained model to continue from. `evaluate` replaces the dev metric.
+    """
+    disable_malloc_trim()
+    reporter = reporter or ProgressReporter()
+    ready = prepare_training(
+        model, train_pairs, dev, settings=settings, options=options, init=init, device=device, reporter=reporter
+    )
+    config, scorer, held_out = ready.config, ready.scorer, ready.dev
+    history = History()
+    if any(parameter.requires_grad for parameter in ready.model.parameters()) and config.epochs:
+        dev_texts = scorer.tokenize(held_out.texts, held_out.left, held_out.right)
+
+        def measure() -> float:
+            if evaluate is not None:
+                return evaluate(scorer)
+            return dev_metric(held_out, scorer.score_tokenized(dev_texts, held_out.left, held_out.right), config.metric)
+
+        if evaluate is None:
+            check_dev_metric(held_out, config.metric)
+        history = fit(
+            ready.model,
+            ready.texts,
+            ready.pairs,
+            config,
+            evaluate=measure,
+            on_step=reporter.on_step,
+            folder=folder,
+            resume=resume,
+            data=ready.data | {VOCABULARY: vocabulary_digest(scorer.tokenizer, config)},
+        )
+    ready.model.cpu()
+    calibration = calibrate(scorer, held_out, config) if 0 < np.mean(held_out.labels > 0) < 1 else None
+    trained = TrainedModel(
+        model,
+        ready.model,
+        scorer.tokenizer,
+        config.max_length,
+        calibration,
+        config.as_dict(),
+        history.as_dict(),
+        ready.data,
+    )
+    return TrainingRun(trained, history, held_out)
+
+
+def prepare_training(
+    model: str,
+    train_pairs: Pairs,
+    dev: Pairs | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    init: TrainedModel | None = None,
+    device: str = "cpu",
+    reporter: ProgressReporter | None = None,
+) -> Preparation:
+    """Split, mine negatives, choose loss and metric, and initialize the model."""
+    reporter = reporter or ProgressReporter()
+    options = options or {}
+    kind = model_class(model)
+    config = TrainingConfig.of(kind.training_defaults, options)
+    pairs = train_pairs
+    if dev is None:
+        pairs, dev = split(pairs, (0.9, 0.1), seed=config.seed)
+        reporter.say(f"No dev set given: {dev.lists:,} of {dev.lists + pairs.lists:,} lists are held out as one.")
+    dev = with_mined_negatives(dev, config)
+    if config.negatives != "list":
+        pairs = mine_negatives(pairs, config.negatives, config.negatives_per_positive, config.top, config.seed)
+        reporter.say(f"Mined negatives ({config.negatives}): {len(pairs):,} pairs.")
+    loss = options.get("loss", "auto" if task_type(pairs) == "pairs" else config.loss)
+    labelled = pairs
+    if loss == "auto":
+        loss = "hinge" if task_type(pairs) == "ranking" else default_label_loss(pairs.labels)
+        highest = float(pairs.labels.max())
+        if loss == "bce" and highest > 1:
+            reporter.say(f"Labels go up to {highest:g}: they are divided by it.")
+            labelled = replace(pairs, label=pairs.labels / np.float32(highest))
+    metric = default_metric(dev) if config.metric == "auto" else config.metric
+    config = TrainingConfig.of(kind.training_defaults, {**options, "loss": loss, "metric": metric})
+    place = _torch_device(device)
+    if init is not None and init.name != model:
+        raise InputError(f"The model to continue from is a {init.name}, not a {model}: use the same model.")
+
+    torch.manual_seed(config.seed)
+    tokenizer, built = initialize_model(model, dict(settings or {}), pairs, config, reporter, init)
+    scorer = ModelScorer(model, built, tokenizer, config.max_length)
+    texts = scorer.tokenize(pairs.texts, pairs.left, pairs.right)
+    built.to(place)
+    if init is None or not built.statistics_are_weights:
+        built.fit_statistics(texts, pairs)
+    return Preparation(config, scorer, texts, labelled, dev, {"train": _summary(pairs), "dev": _summary(dev)})
+
+
+def calibrate(scorer: ModelScorer, dev: Pairs, config: TrainingConfig) -> Calibration:
+    """Probabilities and the threshold between positive and negative, fitted on dev pairs."""
+    by: ThresholdMetric = "F1" if config.metric == "F1" else "accuracy"
+    return fit_calibration(scorer.score_pairs(dev), dev.labels, by)
+
+
+def _summary(pairs: Pairs) -> dict[str, Any]:
+    """The size and the checksum of a table."""
+    return {"pairs": len(pairs), "lists": pairs.lists, "texts": len(pairs.texts), "sha256": pairs.digest()}
+
+
+def _torch_device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device).item()
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device={name!r} cannot be used ({str(error).splitlines()[0]}): use cpu.") from None
+    return device
