@@ -3,19 +3,20 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-LOOKED := $(VENV)/.looked
+BROWSER := $(VENV)/.looked
 PEERS := $(VENV)/.peers
+SPHINX := $(VENV)/.docs
 KERNELS := src/pairlight/kernels/native
 
-.PHONY: demo test test-slow check bench clean
+.PHONY: demo test test-slow check bench docs clean
 
 demo: $(READY)
 	$(BIN)/pairlight demo
 
-test: $(READY) $(LOOKED)
+test: $(READY) $(BROWSER)
 	$(BIN)/pytest -n 2
 
-test-slow: $(READY) $(LOOKED)
+test-slow: $(READY) $(BROWSER) $(SPHINX)
 	$(BIN)/pytest -m slow
 
 check: $(READY)
@@ -26,30 +27,39 @@ check: $(READY)
 bench: $(READY) $(PEERS)
 	$(BIN)/python -m benchmarks
 
+# Needs no network. Warnings, unresolved references and broken internal links are errors.
+docs: $(READY) $(SPHINX)
+	$(BIN)/sphinx-build -W --keep-going -n -E -q -d build/doctrees docs build/docs
+	@echo "The site is in build/docs/index.html"
+
 $(READY): pyproject.toml constraints.txt setup.py $(KERNELS)/build.py $(wildcard $(KERNELS)/csrc/*)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
 
-# What pairlight is measured beside.
+# The packages that pairlight is compared with.
 $(PEERS): $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
 	touch $(PEERS)
 
-# What tests of pages and pictures look with, tried once. Where it can't be installed, those tests skip and say so.
-$(LOOKED): | $(READY)
+$(SPHINX): $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,docs]'
+	touch $(SPHINX)
+
+# A browser and fonts for the tests of pages and images, tried once. Where they can't be installed, those tests skip.
+$(BROWSER): | $(READY)
 	@missing=; command -v chromium >/dev/null || missing=chromium; \
 	for font in fonts-noto-cjk fonts-noto-color-emoji; do \
 	  dpkg -s $$font >/dev/null 2>&1 || missing="$$missing $$font"; \
 	done; \
 	root=; [ "$$(id -u)" = 0 ] || root="sudo -n"; \
 	if [ -n "$$missing" ] && command -v apt-get >/dev/null && $$root true 2>/dev/null; then \
-	  echo "Installing $$missing for the tests of pages and pictures."; \
+	  echo "Installing $$missing for the tests of pages and images."; \
 	  $$root timeout -k 10 300 sh -c "export DEBIAN_FRONTEND=noninteractive; apt-get -qq update; \
 	    apt-get -qq -y install --no-install-recommends $$missing" </dev/null >/dev/null 2>&1 \
 	  || echo "That did not work: tests that need it skip."; \
 	fi
-	@touch $(LOOKED)
+	@touch $(BROWSER)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,4 +1,4 @@
-"""One thread for every test, and the same examples every time: tests run side by side, and the same bits come out."""
+"""One thread per test process and the same random examples every time, so that results are reproducible."""
 
 import os
 
@@ -11,8 +11,8 @@ from hypothesis import settings
 from toy_pairs import overlap
 
 torch.set_num_threads(1)
-settings.register_profile("same", derandomize=True)
-settings.load_profile("same")
+settings.register_profile("reproducible", derandomize=True)
+settings.load_profile("reproducible")
 
 
 @pytest.fixture(scope="session")

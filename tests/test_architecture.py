@@ -1,54 +1,94 @@
-"""The house: a file imports only from rooms above it, and the door opens quickly."""
+"""The architecture: a module imports only from packages above its own, and imports stay fast."""
 
 import ast
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
-SOURCE = Path(__file__).parent.parent / "src" / "pairlight"
-ROOMS = ["errors", "files", "progress", "memory", "text", "data", "tasks", "kernels", "parts", "models", "training"]
-ROOMS += ["evaluation", "explain", "card", "encodings", "matcher", "disagreements", "curves", "compare"]
-ROOMS += ["reproduce", "tune", "demo", "cli"]
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "pairlight"
+PACKAGES = ["core", "text", "data", "datasets", "kernels", "layers", "models", "evaluation", "inference", "training"]
+PACKAGES += ["explain", "matcher", "experiments", "cli"]
+WITHOUT_TORCH = ["core", "text", "data", "datasets", "evaluation", "kernels/native"]
+HEAVY = {"torch", "numpy", "gensim", "tokenizers", "pandas", "bm25s", "ir_measures", "scipy", "matplotlib"}
 
 
-def room(parts: tuple[str, ...]) -> str:
-    return parts[0].removesuffix(".py")
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
 
 
-def imports(file: Path) -> set[str]:
-    """The rooms a file imports from; what only the type checker sees does not count."""
-    found: set[str] = set()
-    tree = ast.parse(file.read_text(encoding="utf-8"))
-    unseen = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if id(node) in unseen:
-            continue
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pairlight."):
-            found.add(node.module.split(".")[1])
+def imported(file: Path) -> Iterator[str]:
+    """Every module a file imports, anywhere in it; what only the type checker sees counts too."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
         elif isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("pairlight.")}
-    return found
+            yield from (alias.name for alias in node.names)
 
 
-def test_a_file_imports_only_from_its_own_room_and_those_above():
-    wrong = []
-    for file in SOURCE.rglob("*.py"):
-        here = room(file.relative_to(SOURCE).parts)
-        if here in ("__init__", "__main__"):
+def package_of(file: Path) -> str:
+    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def test_a_module_imports_only_from_its_own_package_and_those_above():
+    violations = []
+    for file in modules():
+        package = package_of(file)
+        if package in ("__init__", "__main__"):
             continue
-        wrong += [f"{here} -> {other}" for other in imports(file) if ROOMS.index(other) > ROOMS.index(here)]
-    assert not wrong
+        targets = {name.split(".")[1] for name in imported(file) if name.startswith("pairlight.")}
+        violations += [
+            f"{file.relative_to(SOURCE)} imports {target}"
+            for target in targets
+            if PACKAGES.index(target) > PACKAGES.index(package)
+        ]
+    assert not violations
 
 
-def test_every_file_opens_with_its_idea():
-    sources = {file: file.read_text(encoding="utf-8") for file in SOURCE.rglob("*.py")}
-    bare = [file.name for file, text in sources.items() if text.strip() and not ast.get_docstring(ast.parse(text))]
-    assert not bare
+def test_every_package_is_in_the_order():
+    assert {package_of(file) for file in modules()} - {"__init__", "__main__"} == set(PACKAGES)
+
+
+@pytest.mark.parametrize("package", WITHOUT_TORCH)
+def test_a_package_that_needs_no_pytorch_does_not_import_it(package):
+    files = [file for file in modules() if (SOURCE / package) in file.parents]
+    assert files
+    assert not [file.name for file in files if any(name.split(".")[0] == "torch" for name in imported(file))]
+
+
+def test_explanations_and_layers_do_not_know_models_by_name():
+    base = {"pairlight.models", "pairlight.models.base", "pairlight.models.settings"}
+    files = [file for file in modules() if package_of(file) in ("explain", "layers", "inference", "training")]
+    known = [
+        f"{file.name} imports {name}"
+        for file in files
+        for name in imported(file)
+        if name.startswith("pairlight.models") and name not in base
+    ]
+    assert not known
+
+
+def test_every_file_opens_with_one_sentence_on_its_purpose():
+    missing = []
+    for file in modules():
+        text = file.read_text(encoding="utf-8")
+        if text.strip() and not (ast.get_docstring(ast.parse(text)) or "").split("\n\n")[0].strip().endswith((".", ":")):
+            missing.append(str(file.relative_to(SOURCE)))
+    assert not missing
+
+
+def test_no_two_public_classes_share_a_name():
+    names = Counter(
+        node.name
+        for file in modules()
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert not [name for name, count in names.items() if count > 1]
 
 
 def modules_after(code: str, folder: Path) -> set[str]:
@@ -57,10 +97,18 @@ def modules_after(code: str, folder: Path) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_importing_pairlight_brings_in_nothing_heavy_and_makes_no_folder(tmp_path):
-    assert not modules_after("import pairlight", tmp_path) & {"torch", "numpy", "gensim", "tokenizers"}
+def test_importing_pairlight_loads_nothing_heavy_and_creates_no_files(tmp_path):
+    assert not modules_after("import pairlight", tmp_path) & HEAVY
     assert not list(tmp_path.iterdir())
 
 
-def test_the_command_line_opens_without_pytorch(tmp_path):
-    assert not modules_after("import pairlight.cli", tmp_path) & {"torch", "gensim", "pandas", "bm25s", "ir_measures"}
+def test_importing_the_command_line_loads_no_pytorch(tmp_path):
+    assert not modules_after("import pairlight.cli", tmp_path) & (HEAVY - {"numpy"})
+
+
+def test_every_public_name_can_be_imported():
+    import pairlight
+
+    for name in pairlight.__all__:
+        assert getattr(pairlight, name) is not None
+    assert sorted(pairlight.__all__) == dir(pairlight)

@@ -1,4 +1,4 @@
-"""A toy task in words: the right text shares words with the left one, the wrong ones do not."""
+"""A toy ranking task: the positive shares words with the left text, the negatives do not."""
 
 import numpy as np
 
@@ -8,14 +8,14 @@ WORDS = [a + b for a in "bdfgklmnprst" for b in ("ama", "elo", "iri", "odu", "us
 
 
 def overlap(lists: int, seed: int, negatives_per_positive: int = 3) -> Pairs:
-    """`lists` ranking lists of one right text, a shuffled part of the left one, and `wrong` texts of other words."""
+    """Ranking lists of one positive, a shuffled part of the left text, and negatives of other words."""
     rng = np.random.default_rng(seed)
     left, right, label = [], [], []
     for _ in range(lists):
         words = rng.permutation(WORDS)
         query, others = words[:5], words[5:]
-        left += [" ".join(query)] * (1 + wrong)
+        left += [" ".join(query)] * (1 + negatives_per_positive)
         right.append(" ".join(rng.permutation(np.r_[query[:4], others[:1]])))
-        right += [" ".join(rng.choice(others, 5, replace=False)) for _ in range(wrong)]
-        label += [1.0] + [0.0] * wrong
+        right += [" ".join(rng.choice(others, 5, replace=False)) for _ in range(negatives_per_positive)]
+        label += [1.0] + [0.0] * negatives_per_positive
     return Pairs.of(left, right, label)

@@ -1,4 +1,4 @@
-"""`python -m pairlight` is the command `pairlight`."""
+"""`python -m pairlight` runs the command `pairlight`."""
 
 from pairlight.cli import main
 

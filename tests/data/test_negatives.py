@@ -1,4 +1,4 @@
-"""Wrong texts are wrong, as many as asked for, and of the kind asked for."""
+"""Mined negatives are never positives, are as many as requested, and are similar where that is requested."""
 
 import warnings
 
@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pairlight.data.negatives import WAYS, _found, mine, words
-from pairlight.data.pairs import Pairs
 from pairlight.core.errors import InputError
+from pairlight.data.negatives import MINING_METHODS, _candidates, _cosine, mine_negatives
+from pairlight.data.pairs import Pairs
+from pairlight.text.tokenizer import WordSplitter
 
 Row = tuple[str, str, float]
 
@@ -23,20 +24,20 @@ def rows_of(pairs: Pairs) -> list[Row]:
 
 
 def table(count: int = 30) -> Pairs:
-    """Every right text speaks of one of three matters, and shares a word with all others."""
-    matter = ["cats purr softly", "stars shine bright", "ships sail far"]
+    """Positive pairs whose right texts are about one of three subjects and share one word with all others."""
+    subjects = ["cats purr softly", "stars shine bright", "ships sail far"]
     return Pairs.of(
         [f"question {i}" for i in range(count)],
-        [f"{matter[i % 3]} as number{i}" for i in range(count)],
+        [f"{subjects[i % 3]} as number{i}" for i in range(count)],
         [1.0] * count,
         right_id=[f"R{i}" for i in range(count)],
     )
 
 
-@pytest.mark.parametrize("how", WAYS)
-def test_every_positive_is_followed_by_its_wrong_texts(how: str) -> None:
+@pytest.mark.parametrize("method", MINING_METHODS)
+def test_every_positive_is_followed_by_its_negatives(method: str) -> None:
     pairs = table()
-    mined = rows_of(mine(pairs, how, negatives_per_positive=4))
+    mined = rows_of(mine_negatives(pairs, method, negatives_per_positive=4))
     assert [label for *_, label in mined] == [1, 0, 0, 0, 0] * 30
     assert mined[::5] == rows_of(pairs)
     for at in range(0, len(mined), 5):
@@ -45,84 +46,88 @@ def test_every_positive_is_followed_by_its_wrong_texts(how: str) -> None:
         assert len({right for _, right, _ in block}) == 5
 
 
-@pytest.mark.parametrize("how", ["bm25", "cosine"])
-def test_like_texts_are_drawn_from_the_top(how: str) -> None:
-    for left, right, label in rows_of(mine(table(), how, negatives_per_positive=4, top=10)):
+@pytest.mark.parametrize("method", ["bm25", "cosine"])
+def test_similar_texts_are_drawn_from_the_top_results(method: str) -> None:
+    for left, right, label in rows_of(mine_negatives(table(), method, negatives_per_positive=4, top=10)):
         assert label == 1 or int(left.split()[1]) % 3 == ["cats", "stars", "ships"].index(right.split()[0])
 
 
-def test_random_texts_are_drawn_from_all() -> None:
-    drawn = {right.split()[0] for left, right, label in rows_of(mine(table(), "random")) if left == "question 0"}
-    assert drawn == {"cats", "stars", "ships"}
+def test_random_negatives_are_drawn_from_all_texts() -> None:
+    mined = rows_of(mine_negatives(table(), "random"))
+    assert {right.split()[0] for left, right, _ in mined if left == "question 0"} == {"cats", "stars", "ships"}
 
 
-@pytest.mark.parametrize("how", WAYS)
-def test_the_seed_decides(how: str) -> None:
-    assert rows_of(mine(table(), how, seed=3)) == rows_of(mine(table(), how, seed=3))
-    assert rows_of(mine(table(), how, seed=3)) != rows_of(mine(table(), how, seed=4))
+@pytest.mark.parametrize("method", MINING_METHODS)
+def test_the_seed_determines_the_negatives(method: str) -> None:
+    assert rows_of(mine_negatives(table(), method, seed=3)) == rows_of(mine_negatives(table(), method, seed=3))
+    assert rows_of(mine_negatives(table(), method, seed=3)) != rows_of(mine_negatives(table(), method, seed=4))
 
 
-@pytest.mark.parametrize("how", WAYS)
-def test_no_right_text_nor_a_copy_is_ever_drawn(how: str) -> None:
+@pytest.mark.parametrize("method", MINING_METHODS)
+def test_neither_a_positive_nor_a_duplicate_of_one_is_ever_drawn(method: str) -> None:
     rows = [
         ("why a", "same answer one", 1, "1"),
         ("why a", "same answer two", 1, "1"),
-        ("WHY  A", "same answer three", 1, "2"),  # a copy of the left text, in a list of its own
+        ("WHY  A", "same answer three", 1, "2"),  # a duplicate of the left text, in another list
         ("why b", "Same  ANSWER one ", 1, "3"),
         ("why c", "same answer four", 1, "4"),
-        ("why d", "WHY A", 1, "5"),  # a copy of a left text
+        ("why d", "WHY A", 1, "5"),  # a duplicate of a left text
         ("why e", "same answer five a", 0, "6"),
     ]
     left, right, label, ids = zip(*rows, strict=True)
-    mined = rows_of(mine(Pairs.of(left, right, label, ids), how, negatives_per_positive=9))
+    mined = rows_of(mine_negatives(Pairs.of(left, right, label, ids), method, negatives_per_positive=9))
 
-    def drawn(asked: str) -> set[str]:
-        return {" ".join(r.split()).lower() for a, r, n in mined if a == asked and n == 0}
+    def negatives_of(query: str) -> set[str]:
+        return {" ".join(r.split()).lower() for a, r, n in mined if a == query and n == 0}
 
-    right_for_a = {"same answer one", "same answer two", "same answer three"}
+    positives_of_a = {"same answer one", "same answer two", "same answer three"}
     others = {"same answer four", "same answer five a"}
-    assert drawn("why a") == others
-    assert drawn("WHY  A") == others
-    assert drawn("why b") == {*others, "same answer two", "same answer three"} | (drawn("why b") & {"why a"})
-    assert right_for_a | {"same answer five a"} <= drawn("why c")
+    assert negatives_of("why a") == others
+    assert negatives_of("WHY  A") == others
+    of_b = negatives_of("why b")
+    assert of_b == {*others, "same answer two", "same answer three"} | (of_b & {"why a"})
+    assert positives_of_a | {"same answer five a"} <= negatives_of("why c")
     assert "why e" not in {a for a, *_ in mined}
     assert sum(n for *_, n in mined) == 6
 
 
-def test_a_text_is_drawn_once_for_a_list_with_several_right_ones() -> None:
+def test_a_text_is_drawn_once_for_a_list_with_several_positives() -> None:
     pairs = Pairs.of(["a", "a", "b", "c", "d"], ["r one", "r two", "r three", "r four", "r five"], [1, 1, 1, 1, 1])
-    drawn = [right for left, right, label in rows_of(mine(pairs, "random", negatives_per_positive=2)) if left == "a" and label == 0]
+    mined = rows_of(mine_negatives(pairs, "random", negatives_per_positive=2))
+    drawn = [right for left, right, label in mined if left == "a" and label == 0]
     assert sorted(drawn) == ["r five", "r four", "r three"]
 
 
-def test_ids_go_with_their_texts() -> None:
+def test_ids_belong_to_their_texts() -> None:
     pairs = table()
     assert pairs.right_id is not None
     id_of = {pairs.texts[text]: name for text, name in zip(pairs.right, pairs.right_id, strict=True)}
-    mined = mine(pairs, "random")
+    mined = mine_negatives(pairs, "random")
     assert mined.left_id is None
     assert mined.right_id == [id_of[mined.texts[text]] for text in mined.right]
-    with_left = mine(Pairs.of(["a", "a", "b"], ["x", "y", "z"], [1, 1, 1], ["1", "2", "3"]), "random", negatives_per_positive=1)
+    pairs = Pairs.of(["a", "a", "b"], ["x", "y", "z"], [1, 1, 1], ["1", "2", "3"])
+    with_left = mine_negatives(pairs, "random", negatives_per_positive=1)
     assert with_left.left_id == ["1", "1", "2", "2", "3", "3"]
     assert with_left.lists == 3
 
 
-def test_lists_that_lie_apart_come_together() -> None:
+def test_the_pairs_of_a_list_become_adjacent() -> None:
     pairs = Pairs.of(["a", "b", "a"], ["x", "y", "z"], [1, 1, 1])
-    assert [left for left, *_ in rows_of(mine(pairs, "random", negatives_per_positive=1))] == ["a", "a", "a", "b", "b"]
+    mined = rows_of(mine_negatives(pairs, "random", negatives_per_positive=1))
+    assert [left for left, *_ in mined] == ["a", "a", "a", "b", "b"]
 
 
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(*[st.text("ab A猫", min_size=1, max_size=3)] * 2, st.sampled_from([0.0, 1.0, 2.0])), min_size=1),
-    st.sampled_from(WAYS),
+    st.sampled_from(MINING_METHODS),
 )
-def test_what_is_drawn_is_never_known_to_be_right(rows: list[Row], how: str) -> None:
+def test_no_known_positive_is_drawn_as_a_negative(rows: list[Row], method: str) -> None:
     left, right, label = zip(*rows, strict=True)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            mined = rows_of(mine(Pairs.of(left, right, label), how, negatives_per_positive=2))
+            mined = rows_of(mine_negatives(Pairs.of(left, right, label), method, negatives_per_positive=2))
     except InputError:
         return
 
@@ -137,12 +142,11 @@ def test_what_is_drawn_is_never_known_to_be_right(rows: list[Row], how: str) -> 
         assert n == 1 or ((key(a), key(b)) not in known and key(a) != key(b) and b in right)
 
 
-def test_cosine_is_that_of_tf_idf() -> None:
+def test_cosine_equals_that_of_tf_idf_vectors_by_scikit_learn() -> None:
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    from pairlight.data.negatives import _cosine
-
     texts = ["a b b c", "b c d", "e", "...", "a a a e 猫", "c"]
+    words = WordSplitter().words
     vocab = sorted({word for text in texts for word in words(text)})
     counts = np.array([[words(text).count(word) for word in vocab] for text in texts])
     weights = TfidfTransformer(smooth_idf=False).fit_transform(counts).toarray()
@@ -150,14 +154,16 @@ def test_cosine_is_that_of_tf_idf() -> None:
     np.testing.assert_allclose(scores, weights @ weights.T, rtol=1e-5, atol=1e-7)
 
 
-def test_words_are_lower_case_and_chinese_signs_stand_alone() -> None:
-    assert words("Don't STOP: été 42, 猫和dog🐈") == ["don", "t", "stop", "été", "42", "猫", "和", "dog"]
+@pytest.mark.parametrize("method", ["bm25", "cosine"])
+def test_punctuation_does_not_make_texts_similar(method: str) -> None:
+    (found,) = _candidates(method, ["cat, dog!", "emu, yak!", "a dog"], np.array([0]), 10)
+    assert found.tolist() == [0, 2]
 
 
-def test_chinese_texts_are_found_by_their_signs() -> None:
+def test_chinese_texts_are_similar_by_their_characters() -> None:
     texts = ["我喜欢小猫", "小猫喜欢鱼", "天上有星星", "星星很明亮", "🐈", "🐕🐕"]
-    with pytest.warns(UserWarning, match="2 of 6 lists found no wrong text and are left out"):
-        mined = rows_of(mine(Pairs.of([f"{i}" for i in range(6)], texts, [1.0] * 6), "bm25"))
+    with pytest.warns(UserWarning, match="No negative was found for 2 of 6 ranking lists; they are left out"):
+        mined = rows_of(mine_negatives(Pairs.of([f"{i}" for i in range(6)], texts, [1.0] * 6), "bm25"))
     assert {left for left, *_ in mined} == {"0", "1", "2", "3"}
     assert {(left, right) for left, right, label in mined if label == 0} == {
         ("0", texts[1]),
@@ -167,83 +173,69 @@ def test_chinese_texts_are_found_by_their_signs() -> None:
     }
 
 
-def test_progress_rises_to_one() -> None:
-    told: list[float] = []
-    mine(table(), "bm25", progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+def test_progress_increases_to_one() -> None:
+    reported: list[float] = []
+    mine_negatives(table(), "bm25", progress=reported.append)
+    assert reported == sorted(reported)
+    assert reported[-1] == 1.0
 
 
-@pytest.mark.parametrize("how", WAYS)
-def test_where_no_wrong_text_can_be_found_that_is_said(how: str) -> None:
-    with pytest.raises(InputError, match="No wrong text was found for any of 2 right pairs"):
-        mine(Pairs.of(["a", "a"], ["?!", "!?"], [1, 1]), how)
+@pytest.mark.parametrize("method", MINING_METHODS)
+def test_an_error_is_raised_if_no_negative_can_be_found(method: str) -> None:
+    with pytest.raises(InputError, match="No negative was found for any of 2 positive pairs"):
+        mine_negatives(Pairs.of(["a", "a"], ["?!", "!?"], [1, 1]), method)
 
 
-def test_what_cannot_be_mined_is_refused() -> None:
-    with pytest.raises(InputError, match="no way to mine named 'hard': the ways are random, bm25, cosine"):
-        mine(table(), "hard")
-    with pytest.raises(InputError, match="negatives_per_positive=0 and top=5 must be 1 or more"):
-        mine(table(), "random", negatives_per_positive=0, top=5)
+def test_invalid_arguments_are_refused() -> None:
+    with pytest.raises(InputError, match=r"No mining method named 'bm52'\. Did you mean 'bm25'"):
+        mine_negatives(table(), "bm52")
+    with pytest.raises(InputError, match="negatives_per_positive=0 and top=5 must be at least 1"):
+        mine_negatives(table(), "random", negatives_per_positive=0, top=5)
     with pytest.raises(InputError, match="have no labels"):
-        mine(Pairs.of(["a"], ["b"]), "random")
-    with pytest.raises(InputError, match="No pair has a label above 0"):
-        mine(Pairs.of(["a"], ["b"], [0]), "random")
+        mine_negatives(Pairs.of(["a"], ["b"]), "random")
+    with pytest.raises(InputError, match="No label is above 0"):
+        mine_negatives(Pairs.of(["a"], ["b"], [0]), "random")
 
 
-def test_a_right_text_is_known_by_its_id_too() -> None:
+def test_right_texts_with_the_same_id_are_duplicates() -> None:
     rows = [(f"p{p}", f"work {k}{'.' * (p % 2)}", f"c{k}") for p in range(5) for k in range(5) if k != p]
     left, right, ids = zip(*rows, strict=True)
-    mined = mine(Pairs.of(left, right, [1.0] * len(rows), left, ids), "random", negatives_per_positive=2)
-    known = {(a, name) for a, _, name in rows}
-    wrong = [
-        (mined.left_id[row], mined.right_id[row])
-        for row in np.flatnonzero(mined.label == 0)  # type: ignore[index]
-    ]
-    assert wrong
-    assert not known & set(wrong)
+    mined = mine_negatives(Pairs.of(left, right, [1.0] * len(rows), left, ids), "random", negatives_per_positive=2)
+    positives = {(a, name) for a, _, name in rows}
+    negatives = {
+        (mined.left_id[row], mined.right_id[row])  # type: ignore[index]
+        for row in np.flatnonzero(mined.labels == 0)
+    }
+    assert negatives
+    assert not positives & negatives
 
 
-def test_a_pair_given_twice_counts_once() -> None:
-    mined = mine(Pairs.of(["q", "q", "r"], ["a b", "A  b", "a c"], [1.0] * 3), "bm25")
+def test_a_pair_that_occurs_twice_is_used_once() -> None:
+    mined = mine_negatives(Pairs.of(["q", "q", "r"], ["a b", "A  b", "a c"], [1.0] * 3), "bm25")
     assert rows_of(mined) == [("q", "a b", 1.0), ("q", "a c", 0.0), ("r", "a c", 1.0), ("r", "a b", 0.0)]
 
 
-def test_of_texts_level_with_the_last_the_first_are_drawn_from() -> None:
+def test_ties_at_the_cutoff_are_broken_by_position() -> None:
     texts = ["x", *(f"x y{n}" for n in range(50))]
-    (places, *_) = _found("bm25", texts, np.array([0]), 10)
-    assert places.tolist() == list(range(10))
+    (found, *_) = _candidates("bm25", texts, np.array([0]), 10)
+    assert found.tolist() == list(range(10))
 
 
-def test_right_texts_beyond_the_limit_are_still_known_as_right():
+def test_positives_beyond_the_limit_are_not_drawn_as_negatives():
     left = [f"question {n}" for n in range(60) for _ in range(3)]
     right = [f"answer word{(n + step) % 20}" for n in range(60) for step in (0, 1, 2)]
     pairs = Pairs.of(left, right, [1.0] * len(left))
-    known = set(zip(left, right, strict=True))
-    mined = rows_of(mine(pairs, "bm25", limit=40))
+    positives = set(zip(left, right, strict=True))
+    mined = rows_of(mine_negatives(pairs, "bm25", limit=40))
     assert sum(label for *_, label in mined) == 40
-    assert not [row for row in mined if row[2] == 0 and row[:2] in known]
-    assert rows_of(mine(pairs, "bm25", limit=1000)) == rows_of(mine(pairs, "bm25"))
+    assert not [row for row in mined if row[2] == 0 and row[:2] in positives]
+    assert rows_of(mine_negatives(pairs, "bm25", limit=1000)) == rows_of(mine_negatives(pairs, "bm25"))
 
 
-def test_ids_that_are_numbers_within_a_list_tell_no_texts_apart():
+def test_ids_that_are_numbers_within_a_list_do_not_identify_texts():
     rows = [(f"q{n}", f"text {n} {place}", float(place == 0), str(place)) for n in range(20) for place in range(3)]
     left, right, label, ids = map(list, zip(*rows, strict=True))
-    with pytest.warns(UserWarning, match=r"^3 right_ids name 60 different texts"):
-        mined = mine(Pairs.of(left, right, label, left, ids), "random")
+    with pytest.warns(UserWarning, match=r"^3 different right_ids belong to 60 different texts"):
+        mined = mine_negatives(Pairs.of(left, right, label, left, ids), "random")
     assert len(mined) == 100
-    assert rows_of(mined) == rows_of(mine(Pairs.of(left, right, label, left), "random"))
-
-
-def test_a_word_goes_on_through_its_marks():
-    assert words("हिन्दी भाषा, cafe\u0301 don't 你好 A_b") == [
-        "हिन्दी",
-        "भाषा",
-        "cafe\u0301",
-        "don",
-        "t",
-        "你",
-        "好",
-        "a_b",
-    ]
-    assert words("Plain text, 12 words.") == ["plain", "text", "12", "words"]
+    assert rows_of(mined) == rows_of(mine_negatives(Pairs.of(left, right, label, left), "random"))

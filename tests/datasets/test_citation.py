@@ -1,8 +1,8 @@
-"""Paper citation: wrong partners are never cited, pairs stand alone, and citing papers are never torn apart."""
+"""Paper citation: negatives are never cited, pairs are independent, and the split is by citing paper."""
 
 from pairlight.data.pairs import Pairs
-from pairlight.evaluation.evaluate import task_type
 from pairlight.datasets.citation import citation
+from pairlight.evaluation.evaluate import task_type
 
 
 def cited(papers: int = 40, each: int = 3) -> Pairs:
@@ -24,7 +24,7 @@ def numbers(pairs: Pairs) -> list[tuple[int, int, float]]:
     ]
 
 
-def test_two_papers_that_are_not_cited_stand_against_every_citation() -> None:
+def test_every_citation_has_two_negatives_that_are_not_cited() -> None:
     for part in citation(cited()).values():
         rows = numbers(part)
         assert sum(label for _, _, label in rows) * 3 == len(rows)
@@ -39,7 +39,7 @@ def test_the_split_is_by_citing_paper() -> None:
     assert len(set.union(*parts)) == 40
 
 
-def test_every_pair_stands_alone_with_ids_that_tell_the_papers() -> None:
+def test_pairs_are_independent_and_their_ids_contain_those_of_the_papers() -> None:
     for part in citation(cited()).values():
         assert task_type(part) == "pairs"
         assert part.lists == len(part)
@@ -50,19 +50,19 @@ def test_every_pair_stands_alone_with_ids_that_tell_the_papers() -> None:
             assert right == f"P{other}"
 
 
-def test_a_limit_keeps_whole_citations_and_calls_no_citation_wrong() -> None:
+def test_with_a_limit_no_citation_is_drawn_as_a_negative() -> None:
     rows = [row for part in citation(cited(), limit=30).values() for row in numbers(part)]
     assert len(rows) == 90
     for citing, other, label in rows:
         assert ((other - citing) % 40 in (1, 2, 3)) == (label == 1)
 
 
-def test_the_seed_decides() -> None:
+def test_the_seed_determines_the_dataset() -> None:
     assert numbers(citation(cited(), seed=1)["train"]) == numbers(citation(cited(), seed=1)["train"])
     assert numbers(citation(cited(), seed=1)["train"]) != numbers(citation(cited(), seed=2)["train"])
 
 
-def test_no_id_stands_for_two_papers() -> None:
+def test_no_two_papers_have_the_same_id() -> None:
     pairs = Pairs.of([f"paper {i // 2}" for i in range(80)], [f"work {i % 16}" for i in range(80)])
     named = [
         (name.split(":")[0], part.texts[left])

@@ -1,4 +1,4 @@
-"""Longest common subsequences: the table against a slow reading of the definition, and the data made of it."""
+"""Longest common subsequences: the table equals the definition, and the dataset is made with it."""
 
 from itertools import combinations
 
@@ -6,20 +6,20 @@ import numpy as np
 import pytest
 
 from pairlight.core.errors import InputError
-from pairlight.datasets.lcs import LETTERS, SIZES, lcs, table
+from pairlight.datasets.lcs import LETTERS, SIZES, lcs, lcs_table
 
 
-def slow(left: str, right: str) -> int:
-    """The longest of all subsequences of one that the other has too."""
+def by_definition(left: str, right: str) -> int:
+    """The length of the longest subsequence that both have, found by listing all subsequences."""
 
-    def all_of(text: str) -> set[tuple[str, ...]]:
+    def subsequences(text: str) -> set[tuple[str, ...]]:
         return {each for size in range(len(text) + 1) for each in combinations(text, size)}
 
-    return max(map(len, all_of(left) & all_of(right)))
+    return max(map(len, subsequences(left) & subsequences(right)))
 
 
-def test_the_papers_example_has_the_papers_table() -> None:
-    assert table("ABCDE", "FACGD").tolist() == [
+def test_the_example_of_the_paper_has_the_table_of_the_paper() -> None:
+    assert lcs_table("ABCDE", "FACGD").tolist() == [
         [0, 0, 0, 0, 0, 0],
         [0, 0, 1, 1, 1, 1],
         [0, 0, 1, 1, 1, 1],
@@ -29,14 +29,14 @@ def test_the_papers_example_has_the_papers_table() -> None:
     ]
 
 
-def test_the_table_counts_as_the_definition_does() -> None:
+def test_the_table_agrees_with_the_definition() -> None:
     rng = np.random.default_rng(0)
     for _ in range(30):
         left, right = ("".join(rng.choice(list("ABC"), rng.integers(1, 8))) for _ in range(2))
-        assert table(left, right)[-1, -1] == slow(left, right)
+        assert lcs_table(left, right)[-1, -1] == by_definition(left, right)
 
 
-def test_labels_are_lengths_over_the_greatest_length() -> None:
+def test_labels_are_lengths_divided_by_the_maximum_length() -> None:
     parts = lcs(shortest=2, longest=4, limit=50)
     lengths = set()
     for part in parts.values():
@@ -46,19 +46,19 @@ def test_labels_are_lengths_over_the_greatest_length() -> None:
             left, right = part.texts[i].split(), part.texts[j].split()
             lengths |= {len(left), len(right)}
             assert set(left + right) <= set(LETTERS)
-            assert label == pytest.approx(table(left, right)[-1, -1] / 4)
+            assert label == pytest.approx(lcs_table(left, right)[-1, -1] / 4)
     assert lengths == {2, 3, 4}
 
 
-def test_the_papers_sizes_are_the_default() -> None:
+def test_the_default_sizes_are_those_of_the_paper() -> None:
     assert {name: len(part) for name, part in lcs().items()} == SIZES == {"train": 10_000, "dev": 1000, "test": 1000}
 
 
-def test_the_seed_decides() -> None:
+def test_the_seed_determines_the_dataset() -> None:
     assert lcs(limit=20, seed=1)["test"].texts == lcs(limit=20, seed=1)["test"].texts
     assert lcs(limit=20, seed=1)["test"].texts != lcs(limit=20, seed=2)["test"].texts
 
 
-def test_lengths_out_of_order_are_refused() -> None:
-    with pytest.raises(InputError, match="Sequences of 6 to 5 letters are none"):
+def test_a_minimum_above_the_maximum_length_is_refused() -> None:
+    with pytest.raises(InputError, match="shortest=6 and longest=5 are not valid lengths"):
         lcs(shortest=6)

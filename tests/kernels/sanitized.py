@@ -1,17 +1,34 @@
-"""Runs every kernel at many sizes from the library given as argument, which reports its own memory errors."""
+"""Runs every kernel at many sizes with the library given as argument, which reports its own memory errors."""
 
 import itertools
 import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import torch
 
-from pairlight.kernels import GruWeights, bilstm, build, kmax, library, product_kmax, spatial_gru
+from pairlight.kernels.autograd.kmax import kmax
+from pairlight.kernels.autograd.lstm import bilstm
+from pairlight.kernels.autograd.product_kmax import product_kmax
+from pairlight.kernels.autograd.spatial_gru import GruWeights, spatial_gru
+from pairlight.kernels.native import build, library
+from pairlight.kernels.native import kmax as native_kmax
+from pairlight.kernels.native import lstm as native_lstm
+from pairlight.kernels.native import product_kmax as native_product_kmax
+from pairlight.kernels.native import spatial_gru as native_spatial_gru
 
 build.LIBRARY = Path(sys.argv[1])
 torch.set_num_threads(2)
+library.set_threads(2)
 torch.manual_seed(0)
+
+
+def array(x: torch.Tensor) -> "np.typing.NDArray[np.floating]":
+    """A copy whose memory is exactly as large as its numbers, so that accesses past its end are detected."""
+    return x.detach().numpy().copy()
+
+
 for width, dtype in itertools.product(library.available(), (torch.float32, torch.float64)):
     os.environ["PAIRLIGHT_KERNELS"] = width
 
@@ -20,22 +37,29 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
 
     for B, L, R, C, D in [(1, 1, 1, 1, 1), (3, 2, 5, 2, 3), (17, 9, 6, 10, 10), (40, 4, 19, 7, 11)]:
         left, right = torch.randint(0, L + 1, (B,)), torch.randint(0, R + 1, (B,))
+        lengths = array(left), array(right)
         for rows, reverse in itertools.product((7 * D, 4 * D), (False, True)):
             weights = GruWeights(leaf(rows, 3 * D + C), leaf(rows), leaf(D, 3 * D + C), leaf(D))
             s, offset = leaf(B, C, L, R), leaf(B, C, L)
             for given in (None, offset):
                 spatial_gru(s, left, right, weights, offset=given, reverse=reverse).sum().backward()
-                with torch.no_grad():
-                    spatial_gru(s, left, right, weights, offset=given, reverse=reverse)
+                native_spatial_gru.spatial_gru(
+                    array(s),
+                    *lengths,
+                    GruWeights(*map(array, weights)),
+                    offset=None if given is None else array(given),
+                    reverse=reverse,
+                )
         for k in (1, 5, 50):
             kmax(s, left, right, k)
+            native_kmax.kmax(array(s), *lengths, k)
             u, v = leaf(B, L, C, D), leaf(B, R, C, D)
             product_kmax(u, v, left, right, k, offset=offset.mT, relu=True)
             product_kmax(u, v[:, :, :1], left, right, k)
             product_kmax(u[:1], v, left[:1], right, k, offset=offset.mT[:1], relu=True)
-        ways = [leaf(4 * D, C + D), leaf(4 * D), leaf(4 * D, C + D), leaf(4 * D)]
+            native_product_kmax.product_kmax(array(u), array(v), *lengths, k, offset=array(offset.mT))
+        parameters = [leaf(4 * D, C + D), leaf(4 * D), leaf(4 * D, C + D), leaf(4 * D)]
         for words in (leaf(B, L, C), leaf(B, L, C).detach()):
-            bilstm(words, left, *ways).sum().backward()
-        with torch.no_grad():
-            bilstm(leaf(B, L, C), left, *ways)
+            bilstm(words, left, *parameters).sum().backward()
+            native_lstm.bilstm(array(words), lengths[0], *map(array, parameters))
 print("clean on", *library.available())

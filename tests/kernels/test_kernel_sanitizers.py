@@ -1,3 +1,5 @@
+"""The kernels under the address and undefined behaviour sanitizers."""
+
 import os
 import shutil
 import subprocess
@@ -12,11 +14,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not shutil.which("g++"), reas
 
 
 def runtime(name: str) -> str:
-    answer = subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True)
-    return answer.stdout.strip()
+    output = subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+    return output.stdout.strip()
 
 
-def test_no_kernel_reads_or_writes_where_it_should_not(tmp_path: Path) -> None:
+def test_no_kernel_accesses_memory_out_of_bounds(tmp_path: Path) -> None:
     if not Path(runtime("libasan.so")).is_absolute():
         pytest.skip("g++ has no address sanitizer here")
     flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
@@ -24,7 +26,7 @@ def test_no_kernel_reads_or_writes_where_it_should_not(tmp_path: Path) -> None:
     environment = {
         **os.environ,
         "LD_PRELOAD": f"{runtime('libasan.so')} {runtime('libubsan.so')}",
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself leaves much behind
+        "ASAN_OPTIONS": "detect_leaks=0",  # Python itself does not free all memory
     }
     driver = Path(__file__).with_name("sanitized.py")
     command = [sys.executable, str(driver), str(tmp_path / "sanitized.so")]

@@ -1,18 +1,21 @@
+"""Brackets around a text are read as its parse tree."""
+
 import numpy as np
 import pytest
 
-from pairlight.text.parse import unbracketed
+from pairlight.text.inputs import InputSpec
+from pairlight.text.parse import parse_brackets
 from pairlight.text.tokenizer import Tokenizer
 
 
-def joined(text: str) -> str | None:
-    """The tree of a bracketed text, built by doing the joins one after another."""
-    parsed = unbracketed(text.split())
+def merged(text: str) -> str | None:
+    """The tree of a bracketed text, built by doing the merges one after another."""
+    parsed = parse_brackets(text.split())
     if parsed is None:
         return None
     nodes, joins = parsed
-    for place in joins:
-        nodes[place : place + 2] = [f"({nodes[place]} {nodes[place + 1]})"]
+    for at in joins:
+        nodes[at : at + 2] = [f"({nodes[at]} {nodes[at + 1]})"]
     assert len(nodes) == 1
     return nodes[0]
 
@@ -29,21 +32,28 @@ def joined(text: str) -> str | None:
         ("( a )", "a"),
     ],
 )
-def test_brackets_say_which_words_join_first(text, tree):
-    assert joined(text) == tree
+def test_brackets_give_the_order_of_merges(text, tree):
+    assert merged(text) == tree
 
 
 @pytest.mark.parametrize(
     "text", ["a b", "( a b", "a ( b )", "( a ) b", "( a ) ( b )", "( )", "( a ( ) b )", ") a (", ""]
 )
-def test_what_is_no_parse_is_left_alone(text):
-    assert joined(text) is None
+def test_brackets_that_are_not_a_tree_are_not_parsed(text):
+    assert merged(text) is None
 
 
-def test_parses_stand_beside_the_ids_and_a_cut_text_loses_its_own():
-    tokenizer = Tokenizer.fit(["a b c"])
-    encoded = tokenizer.encode(["(a (b c))", "a b", "(a b c a b)"], 4, parses=True)
-    assert encoded.lengths.tolist() == [3, 2, 4]
-    assert encoded.joins.tolist() == [1, 0, -1, -1, -1, -1, -1, -1, -1]
-    assert tokenizer.encode(["(a b)"], 4).joins is None
-    np.testing.assert_array_equal(encoded.ids[:3], tokenizer.encode(["a b c"], 4).ids)
+def test_merge_positions_are_aligned_with_the_ids_and_a_truncated_text_has_none():
+    plain = Tokenizer.fit(["a b c"], InputSpec())
+    tokenizer = Tokenizer(plain.backend, InputSpec(parse_brackets=True))
+    tokenized = tokenizer.tokenize(["(a (b c))", "a b", "(a b c a b)"], 4)
+    assert tokenized.lengths.tolist() == [3, 2, 4]
+    assert tokenized.truncated == 1
+    assert tokenized.joins.tolist() == [1, 0, -1, -1, -1, -1, -1, -1, -1]
+    np.testing.assert_array_equal(tokenized.ids[:3], plain.tokenize(["a b c"], 4).ids)
+
+
+def test_brackets_are_words_for_a_model_without_parse_trees():
+    tokenized = Tokenizer.fit(["a b"], InputSpec()).tokenize(["(a b)"], 4)
+    assert tokenized.joins is None
+    assert tokenized.lengths.tolist() == [4]

@@ -1,3 +1,5 @@
+"""Texts are split into words, and words are mapped to ids."""
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -5,12 +7,13 @@ from hypothesis import strategies as st
 
 from pairlight.core.errors import InputError
 from pairlight.text import tokenizer as module
-from pairlight.text.tokenizer import IDENTITIES, UNKNOWN, Tokenizer
+from pairlight.text.inputs import WORDS, InputSpec
+from pairlight.text.tokenizer import OOV_IDS, UNKNOWN, Tokenizer, WordSplitter
 
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return Tokenizer.fit(["The cat sat on the mat.", "A dog, a cat!", "the mat"])
+    return Tokenizer.fit(["The cat sat on the mat.", "A dog, a cat!", "the mat"], WORDS)
 
 
 @pytest.mark.parametrize(
@@ -28,95 +31,125 @@ def tokenizer():
         (" \t\n", []),
     ],
 )
-def test_text_splits_into_words_and_marks(tokenizer, text, words):
+def test_a_text_is_split_into_words_and_punctuation_marks(tokenizer, text, words):
     assert tokenizer.split(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Don't STOP: été 42, 猫和dog🐈", ["don", "t", "stop", "été", "42", "猫", "和", "dog"]),
+        ("the dog's 1,000.5 bones!", ["the", "dog", "'s", "1,000.5", "bones"]),
+        ("हिन्दी भाषा, cafe\u0301 你好 A_b", ["हिन्दी", "भाषा", "café", "你", "好", "a", "b"]),
+        ("?! ... 👍 \u0301", []),
+        ("½ ²", ["1", "2", "2"]),
+    ],
+)
+def test_words_without_punctuation_have_a_letter_or_a_digit(text, words):
+    assert WordSplitter().words(text) == words
 
 
 @given(st.lists(st.text(st.sampled_from("ab'sΣé\u0301ﬁ你3,.-\t\n\u00a0\u00a8\u1100\u1161 ")), max_size=6).map(" ".join))
 @example("dog 's 1, 000 \u0301a a\u0301  ")
-def test_no_word_reaches_over_a_space(tokenizer, text):
+def test_no_word_extends_over_a_space(tokenizer, text):
     normal = tokenizer.backend.normalizer.normalize_str(text)
     assert tokenizer.split(text) == [word for word, _ in tokenizer.backend.pre_tokenizer.pre_tokenize_str(normal)]
 
 
-def test_memory_of_what_was_split_has_a_bound(monkeypatch):
-    monkeypatch.setattr(module, "CHUNKS", 2)
-    tokenizer = Tokenizer.fit(["a b c d"])
-    assert tokenizer.split("a-b c d e c") == ["a", "-", "b", "c", "d", "e", "c"]
-    assert list(tokenizer.chunks) == ["a-b", "c"]
+def test_the_cache_of_split_chunks_is_bounded(monkeypatch):
+    monkeypatch.setattr(module, "MAX_CHUNKS", 2)
+    splitter = WordSplitter()
+    assert splitter.split("a-b c d e c") == ["a", "-", "b", "c", "d", "e", "c"]
+    assert list(splitter.chunks) == ["a-b", "c"]
 
 
-def test_only_short_chunks_are_remembered():
-    tokenizer = Tokenizer.fit(["a"])
+def test_only_short_chunks_are_cached():
+    splitter = WordSplitter()
     texts = ["好" * 20, "你" * 21 + " b"]
-    assert [len(tokenizer.split(text)) for text in texts * 2] == [20, 22] * 2
-    assert list(tokenizer.chunks) == ["好" * 20, "b"]
+    assert [len(splitter.split(text)) for text in texts * 2] == [20, 22] * 2
+    assert list(splitter.chunks) == ["好" * 20, "b"]
 
 
-def test_frequent_words_come_first_and_equals_in_order_of_the_alphabet(tokenizer):
-    assert tokenizer.pieces[:6] == ["[PAD]", "[UNK]", "the", "a", "cat", "mat"]
+def test_the_vocabulary_is_sorted_by_frequency_and_then_alphabetically(tokenizer):
+    assert tokenizer.vocabulary[:6] == ["[PAD]", "[UNK]", "the", "a", "cat", "mat"]
 
 
-def test_rare_words_are_left_out_by_the_frequency_floor():
-    known = Tokenizer.fit(["red red blue", "red blue green"], min_count=2)
-    assert known.pieces[2:] == ["red", "blue"]
+def test_words_below_the_minimum_count_are_left_out():
+    tokenizer = Tokenizer.fit(["red red blue", "red blue green"], WORDS, min_count=2)
+    assert tokenizer.vocabulary[2:] == ["red", "blue"]
 
 
-def test_unknown_words_keep_an_identity_beyond_the_vocabulary(tokenizer):
-    ids = tokenizer.encode(["zebra zebra quagga the"], 10).ids
+def test_only_the_most_frequent_units_are_kept():
+    tokenizer = Tokenizer.fit(["red red blue blue green"], InputSpec(max_vocab=2))
+    assert tokenizer.vocabulary[2:] == ["blue", "red"]
+
+
+def test_out_of_vocabulary_words_have_ids_of_their_own_beyond_the_vocabulary(tokenizer):
+    ids = tokenizer.tokenize(["zebra zebra quagga the"], 10).ids
     assert ids[0] == ids[1] != ids[2]
-    assert (ids[:3] >= tokenizer.vocab).all()
-    assert (ids[:3] < tokenizer.vocab + IDENTITIES).all()
-    assert ids[3] == tokenizer.places["the"]
+    assert (ids[:3] >= tokenizer.vocab_size).all()
+    assert (ids[:3] < tokenizer.vocab_size + OOV_IDS).all()
+    assert ids[3] == tokenizer.ids["the"]
 
 
-def test_encoding_cuts_at_the_limit_and_counts_what_it_cut(tokenizer):
-    encoded = tokenizer.encode(["the " * 100_000, "the cat"], 50)
-    assert encoded.lengths.tolist() == [50, 2]
-    assert encoded.cut == 1
+def test_texts_are_truncated_at_the_limit_and_truncated_texts_are_counted(tokenizer):
+    tokenized = tokenizer.tokenize(["the " * 100_000, "the cat"], 50)
+    assert tokenized.lengths.tolist() == [50, 2]
+    assert tokenized.truncated == 1
 
 
 def test_a_text_without_words_becomes_one_unknown_word(tokenizer):
-    encoded = tokenizer.encode(["", "the"], 5)
-    assert encoded.lengths.tolist() == [1, 1]
-    assert encoded.ids[0] >= tokenizer.vocab or encoded.ids[0] == UNKNOWN
+    tokenized = tokenizer.tokenize(["", "the"], 5)
+    assert tokenized.lengths.tolist() == [1, 1]
+    assert tokenized.ids[0] >= tokenizer.vocab_size or tokenized.ids[0] == UNKNOWN
 
 
-def test_tokens_tell_where_they_stand_in_the_text_as_given(tokenizer):
+def test_progress_is_reported_every_thousand_texts(tokenizer):
+    reported: list[float] = []
+    tokenizer.tokenize(["the"] * 2500, 5, progress=reported.append)
+    assert reported == [0.4, 0.8]
+
+
+def test_tokens_have_their_positions_in_the_original_text(tokenizer):
     text = "Ｔhe  CAFÉ's 你好 👍"
     for token in tokenizer.tokens(text):
         assert tokenizer.split(text[token.start : token.end]) == [token.text]
     assert [token.text for token in tokenizer.tokens(text)] == ["the", "café", "'s", "你", "好", "👍"]
 
 
-def test_a_saved_tokenizer_gives_the_same_numbers(tokenizer, tmp_path):
-    tokenizer.save(tmp_path / "tokenizer.json")
-    loaded = Tokenizer.load(tmp_path / "tokenizer.json")
+def test_a_tokenizer_restored_from_bytes_gives_the_same_ids(tokenizer):
+    restored = Tokenizer.from_bytes(tokenizer.to_bytes(), WORDS, "tokenizer.json")
     texts = ["the cat sat", "a zebra 你"]
-    np.testing.assert_array_equal(loaded.encode(texts, 9).ids, tokenizer.encode(texts, 9).ids)
+    np.testing.assert_array_equal(restored.tokenize(texts, 9).ids, tokenizer.tokenize(texts, 9).ids)
 
 
-@pytest.mark.parametrize("content", ["", "{}", '{"model": 3}', "\x00\x01"])
-def test_a_damaged_tokenizer_file_is_told(tmp_path, content):
-    (tmp_path / "tokenizer.json").write_text(content)
-    with pytest.raises(InputError, match="damaged"):
-        Tokenizer.load(tmp_path / "tokenizer.json")
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"model": 3}', b"\x00\x01", b"\xff"])
+def test_damaged_content_is_refused_with_the_name_of_its_source(content):
+    with pytest.raises(InputError, match=r"^tokenizer\.json is damaged"):
+        Tokenizer.from_bytes(content, WORDS, "tokenizer.json")
 
 
-def test_extending_keeps_every_number_and_adds_new_words_behind(tokenizer):
-    more = tokenizer.extended(["the zebra runs"])
-    assert more.pieces[: tokenizer.vocab] == tokenizer.pieces
-    assert more.pieces[tokenizer.vocab :] == ["runs", "zebra"]
+def test_extending_keeps_all_ids_and_adds_new_words_after_them(tokenizer):
+    extended = tokenizer.extended(["the zebra runs"])
+    assert extended.vocabulary[: tokenizer.vocab_size] == tokenizer.vocabulary
+    assert extended.vocabulary[tokenizer.vocab_size :] == ["runs", "zebra"]
 
 
-def test_letters_spell_each_distinct_word_once():
-    tokenizer = Tokenizer.fit(["candy cane"], view="trigrams")
-    encoded = tokenizer.encode(["candy cane candy", "cat"], 9)
-    assert encoded.ids.tolist() == [1, 2, 1, 3]
-    spelt = [[tokenizer.pieces[p] for p in row if p] for row in encoded.spelling]
-    assert spelt == [[], ["#ca", "can", "and", "ndy", "dy#"], ["#ca", "can", "ane", "ne#"], ["#ca"]]
+def test_added_words_get_ids_after_all_others_once(tokenizer):
+    extended = tokenizer.with_words(["zebra", "the"])
+    assert extended.vocabulary == [*tokenizer.vocabulary, "zebra"]
 
 
-def test_an_unknown_view_is_refused():
-    with pytest.raises(InputError, match="views are words, trigrams, ngraphs"):
-        Tokenizer.fit(["a"], view="syllables")
+def test_each_distinct_word_has_one_row_of_character_ngrams():
+    tokenizer = Tokenizer.fit(["candy cane"], InputSpec("trigrams"))
+    tokenized = tokenizer.tokenize(["candy cane candy", "cat"], 9)
+    assert tokenized.ids.tolist() == [1, 2, 1, 3]
+    assert tokenized.ngrams is not None
+    rows = [[tokenizer.vocabulary[id_] for id_ in row if id_] for row in tokenized.ngrams]
+    assert rows == [[], ["#ca", "can", "and", "ndy", "dy#"], ["#ca", "can", "ane", "ne#"], ["#ca"]]
+
+
+def test_a_word_is_known_if_one_of_its_ngrams_is():
+    tokenizer = Tokenizer.fit(["candy"], InputSpec("trigrams"))
+    assert tokenizer.knows("cat")
+    assert not tokenizer.knows("dog")

@@ -1,3 +1,5 @@
+"""Word vectors are read from every common format, and trained reproducibly."""
+
 import gzip
 import struct
 
@@ -28,7 +30,7 @@ def binary() -> bytes:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_every_published_form_of_file_is_read(tmp_path, name, content):
+def test_every_common_file_format_is_read(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
     vectors = load_vectors(str(tmp_path / name), ["dog", "yak"], extra=1)
     assert vectors.words == ["dog", "yak", "cat"]
@@ -36,21 +38,21 @@ def test_every_published_form_of_file_is_read(tmp_path, name, content):
     assert vectors.rows.tolist() == [[3.0, 4.0], [0.0, 0.0], [1.0, 2.0]]
 
 
-def test_normalized_vectors_have_length_one_and_missing_ones_stay_zero(tmp_path):
+def test_normalized_vectors_have_length_one_and_missing_ones_remain_zero(tmp_path):
     (tmp_path / "v.txt").write_text(TEXT)
     vectors = load_vectors(str(tmp_path / "v.txt"), ["dog", "yak"]).normalized()
     np.testing.assert_allclose(vectors.rows, [[0.6, 0.8], [0, 0]], rtol=1e-6)
     assert vectors.rows.dtype == np.float32
 
 
-def test_a_file_that_is_not_there_is_told():
+def test_a_missing_file_is_named():
     with pytest.raises(InputError, match="No word vectors at 'nowhere"):
         load_vectors("nowhere.txt", ["a"])
 
 
-def test_a_file_that_holds_no_vectors_is_told(tmp_path):
+def test_a_file_without_vectors_is_refused(tmp_path):
     (tmp_path / "v.txt").write_text("this is\nnot a table of numbers\n")
-    with pytest.raises(InputError, match="does not read as word vectors"):
+    with pytest.raises(InputError, match="cannot be read as word vectors"):
         load_vectors(str(tmp_path / "v.txt"), ["a"])
 
 
@@ -61,13 +63,13 @@ def test_a_file_that_holds_no_vectors_is_told(tmp_path):
         ("v.bin", (793712314).to_bytes(4, "little") + b"\x0c\0\0\0"),
     ],
 )
-def test_a_damaged_file_is_told(tmp_path, name, content):
+def test_a_damaged_file_is_refused(tmp_path, name, content):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match="does not read as word vectors"):
+    with pytest.raises(InputError, match="cannot be read as word vectors"):
         load_vectors(str(tmp_path / name), ["a"])
 
 
-def test_skip_gram_depends_on_the_seed_alone():
+def test_skip_gram_is_determined_by_the_seed():
     texts = [["a", "b", "c", "d"], ["a", "c", "e"]] * 20
     one = skip_gram(texts, ["a", "b", "z"], dim=8, seed=3)
     np.testing.assert_array_equal(one.rows, skip_gram(texts, ["a", "b", "z"], dim=8, seed=3).rows)
@@ -75,7 +77,7 @@ def test_skip_gram_depends_on_the_seed_alone():
     assert one.found.tolist() == [True, True, False]
 
 
-def test_glove_by_name_has_its_words():
+def test_glove_is_loaded_by_name():
     vectors = load_vectors("glove-50d", ["the", "cat", "zzzqqq"], extra=2)
     assert vectors.rows.shape == (5, 50)
     assert vectors.found.tolist() == [True, True, False, True, True]

@@ -1,23 +1,23 @@
-"""A step on the rows of a batch is the step on the whole table."""
+"""Updating only the rows of a batch equals updating the whole table."""
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from pairlight.layers.types import Tokens
-from pairlight.layers.embedding import Embed
-from pairlight.training import fit as module
+from pairlight.layers.basic import Linear
+from pairlight.layers.embedding import Embedding
+from pairlight.training import loop
 from pairlight.training.adagrad import RowAdagrad
-from training.test_fit import trained, weights
+from training.test_loop import trained, weights
 
 VOCAB, DIM = 60, 5
 
 
 def table(sparse: bool, optimizer: type[torch.optim.Optimizer], steps: int = 6) -> torch.Tensor:
     torch.manual_seed(0)
-    embed, weigh = Embed(VOCAB, DIM), nn.Linear(DIM, 1)
-    embed.table.sparse = sparse
+    embed, weigh = Embedding(VOCAB, DIM), Linear(DIM, 1)
+    embed.sparse = sparse
     step = optimizer([*embed.parameters(), *weigh.parameters()], lr=0.3, eps=1e-10)
     rng = np.random.default_rng(0)
     for _ in range(steps):
@@ -27,12 +27,12 @@ def table(sparse: bool, optimizer: type[torch.optim.Optimizer], steps: int = 6) 
         u, v = embed(Tokens(left, mask)), embed(Tokens(right, mask))
         assert (u.x[~mask] == 0).all()
         weigh((u.x * v.x).tanh()).sum().backward()
-        assert embed.table.weight.grad.is_sparse == sparse
+        assert embed.weight.grad.is_sparse == sparse
         step.step()
-    return embed.table.weight.detach()
+    return embed.weight.detach()
 
 
-def test_rows_move_as_in_the_dense_step():
+def test_rows_change_as_in_the_dense_update():
     dense = table(sparse=False, optimizer=torch.optim.Adagrad)
     torch.testing.assert_close(table(sparse=True, optimizer=RowAdagrad), dense, rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(table(sparse=False, optimizer=RowAdagrad), dense, rtol=0, atol=0)
@@ -44,21 +44,21 @@ def test_rows_move_as_in_the_dense_step():
 
 def test_a_model_trained_on_rows_ends_as_one_trained_on_whole_tables(pairs, monkeypatch):
     rows = trained(pairs)
-    assert rows.model.words.embed.table.sparse
+    assert rows.scorer.model.embed.embedding.sparse
 
     def whole(model, options, fused):
         optimizer = real(model, options, fused)
-        model.words.embed.table.sparse = False
+        model.embed.embedding.sparse = False
         return optimizer
 
-    real = module._optimizer
-    monkeypatch.setattr(module, "_optimizer", whole)
+    real = loop._optimizer
+    monkeypatch.setattr(loop, "_optimizer", whole)
     dense = trained(pairs)
-    assert not dense.model.words.embed.table.sparse
+    assert not dense.scorer.model.embed.embedding.sparse
     for one, two in zip(weights(rows).values(), weights(dense).values(), strict=True):
         torch.testing.assert_close(one, two, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("changes", [{"optimizer": "adam"}, {"weight_decay": 0.1}, {"max_grad_norm": 1.0}])
-def test_what_moves_every_row_has_whole_gradients(pairs, changes):
-    assert not trained(pairs, epochs=1, **changes).model.words.embed.table.sparse
+def test_updates_of_every_row_use_dense_gradients(pairs, changes):
+    assert not trained(pairs, epochs=1, **changes).scorer.model.embed.embedding.sparse

@@ -1,4 +1,4 @@
-"""Training stops, resumes and repeats to the bit."""
+"""Training is reproducible, stops safely, and resumes as if it had never stopped."""
 
 import json
 import os
@@ -15,7 +15,8 @@ import torch
 
 from pairlight.core.errors import InputError
 from pairlight.matcher import Matcher
-from pairlight.training.interrupt import undisturbed
+from pairlight.training import loop
+from pairlight.training.interrupt import delay_interrupt
 from toy_pairs import overlap
 
 SETTINGS = {"interaction": "tensor", "hidden": 6, "channels": 2, "dropout": 0.2}
@@ -28,7 +29,7 @@ def trained(pairs, **changes) -> Matcher:
 
 
 def weights(matcher: Matcher) -> dict[str, torch.Tensor]:
-    return matcher.model.state_dict()
+    return matcher.scorer.model.state_dict()
 
 
 def same(one: Matcher, two: Matcher) -> bool:
@@ -52,7 +53,7 @@ def test_a_resumed_run_ends_as_if_never_stopped(pairs, tmp_path, optimizer):
     trained(pairs, optimizer=optimizer, epochs=2, folder=tmp_path)
     rest = trained(pairs, optimizer=optimizer, folder=tmp_path, resume=True)
     assert same(whole, rest)
-    assert [e["loss"] for e in rest.history.epochs] == [e["loss"] for e in whole.history.epochs]
+    assert [e.loss for e in rest.history.epochs] == [e.loss for e in whole.history.epochs]
 
 
 KILLED = """
@@ -62,7 +63,7 @@ from pathlib import Path
 import torch
 torch.set_num_threads(1)
 from toy_pairs import overlap
-from training.test_fit import trained
+from training.test_loop import trained
 trained(overlap(40, seed=0), epochs=500, folder=Path(sys.argv[1]))
 """
 
@@ -86,17 +87,17 @@ def test_a_killed_process_resumes_as_if_never_stopped(pairs, tmp_path, how):
 
 def test_resuming_with_other_options_or_data_is_refused(pairs, tmp_path):
     trained(pairs, epochs=1, folder=tmp_path)
-    with pytest.raises(InputError, match=r"Can't resume with lr=0.2: the run at .* has 0.1"):
+    with pytest.raises(InputError, match=r"Cannot resume with lr=0.2: the run in .* has 0.1"):
         trained(pairs, lr=0.2, folder=tmp_path, resume=True)
-    with pytest.raises(InputError, match="Can't resume with train="):
+    with pytest.raises(InputError, match="Cannot resume with train="):
         trained(overlap(30, seed=9), folder=tmp_path, resume=True)
 
 
-def test_resuming_with_other_words_or_vectors_is_refused(pairs, tmp_path):
+def test_resuming_with_another_vocabulary_or_other_vectors_is_refused(pairs, tmp_path):
     other = overlap(20, seed=7)
     trained(other, epochs=1).save(tmp_path / "older")
     trained(pairs, epochs=1, init=tmp_path / "older", folder=tmp_path / "run")
-    refused = pytest.raises(InputError, match=r"began with other words or vectors\. Give the same --init and --vectors")
+    refused = pytest.raises(InputError, match=r"another vocabulary or other vectors\. Give the same init and vectors")
     with refused:
         trained(pairs, folder=tmp_path / "run", resume=True)
     rest = trained(pairs, init=tmp_path / "older", folder=tmp_path / "run", resume=True)
@@ -110,31 +111,31 @@ def test_resuming_with_other_words_or_vectors_is_refused(pairs, tmp_path):
         trained(pairs, vectors=str(file), folder=tmp_path / "run", resume=True)
 
 
-def test_resuming_from_nothing_or_from_a_broken_file_is_told(pairs, tmp_path):
-    with pytest.raises(InputError, match="nothing to resume"):
+def test_resuming_without_a_checkpoint_or_from_a_damaged_one_is_an_error(pairs, tmp_path):
+    with pytest.raises(InputError, match="no checkpoint to resume"):
         trained(pairs, folder=tmp_path, resume=True)
     trained(pairs, epochs=1, folder=tmp_path)
     checkpoint = tmp_path / "checkpoint.safetensors"
     checkpoint.write_bytes(checkpoint.read_bytes()[:100])
-    with pytest.raises(InputError, match="can't be resumed from"):
+    with pytest.raises(InputError, match="cannot be resumed from"):
         trained(pairs, folder=tmp_path, resume=True)
 
 
 def test_the_log_has_a_line_for_each_epoch(pairs, tmp_path):
     matcher = trained(pairs, folder=tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert lines == matcher.history.epochs
+    assert lines == [epoch.as_dict() for epoch in matcher.history.epochs]
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4]
 
 
-def test_the_folder_may_be_a_str(pairs, tmp_path):
+def test_the_folder_may_be_a_string(pairs, tmp_path):
     trained(pairs, epochs=1, folder=str(tmp_path / "run"))
     assert len(trained(pairs, epochs=2, folder=str(tmp_path / "run"), resume=True).history.epochs) == 2
 
 
 def test_the_best_epoch_on_dev_is_kept(pairs):
     matcher = trained(pairs, epochs=6, lr=0.5)
-    metrics = [e["metric"] for e in matcher.history.epochs]
+    metrics = [e.metric for e in matcher.history.epochs]
     assert matcher.history.best == max(metrics)
     assert matcher.evaluate(DEV).metrics["MAP"] == pytest.approx(max(metrics))
 
@@ -145,8 +146,6 @@ def test_training_ends_early_without_a_better_dev_metric(pairs):
 
 
 def test_ctrl_c_leaves_the_best_epoch_so_far(pairs, monkeypatch):
-    from pairlight.training import fit as module
-
     calls = []
 
     def interrupted(*args):
@@ -155,8 +154,8 @@ def test_ctrl_c_leaves_the_best_epoch_so_far(pairs, monkeypatch):
             raise KeyboardInterrupt
         return real(*args)
 
-    real = module._epoch
-    monkeypatch.setattr(module, "_epoch", interrupted)
+    real = loop._train_epoch
+    monkeypatch.setattr(loop, "_train_epoch", interrupted)
     matcher = trained(pairs)
     assert matcher.history.interrupted
     assert len(matcher.history.epochs) == 2
@@ -166,9 +165,7 @@ def test_ctrl_c_leaves_the_best_epoch_so_far(pairs, monkeypatch):
 
 @pytest.mark.parametrize("step", ["write_text", "save_checkpoint"])
 @pytest.mark.parametrize("late", [False, True])
-def test_ctrl_c_while_an_epoch_is_written_down_waits_until_it_is(pairs, tmp_path, monkeypatch, step, late):
-    from pairlight.training import fit as module
-
+def test_ctrl_c_during_the_writing_of_an_epoch_waits_until_it_is_written(pairs, tmp_path, monkeypatch, step, late):
     def pressed(*args):
         if not late:
             signal.raise_signal(signal.SIGINT)
@@ -176,50 +173,48 @@ def test_ctrl_c_while_an_epoch_is_written_down_waits_until_it_is(pairs, tmp_path
         if late:
             signal.raise_signal(signal.SIGINT)
 
-    real = getattr(module, step)
-    monkeypatch.setattr(module, step, pressed)
-    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
+    real = getattr(loop, step)
+    monkeypatch.setattr(loop, step, pressed)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         stopped = trained(pairs, folder=tmp_path)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
-        signal.signal(signal.SIGINT, heard)
+        signal.signal(signal.SIGINT, before)
     monkeypatch.undo()
     assert stopped.history.interrupted
     assert len(stopped.history.epochs) == stopped.history.best_epoch == 1
     rest = trained(pairs, epochs=1, folder=tmp_path, resume=True)
     assert not rest.history.interrupted
-    assert [json.dumps(line) for line in rest.history.epochs] == (tmp_path / "log.jsonl").read_text().splitlines()
+    assert [json.dumps(epoch.as_dict()) for epoch in rest.history.epochs] == (tmp_path / "log.jsonl").read_text().splitlines()
     assert rest.history.epochs == stopped.history.epochs
 
 
-def test_a_kill_between_log_and_checkpoint_leaves_a_log_that_resuming_mends(pairs, tmp_path, monkeypatch):
-    from pairlight.training import fit as module
-
+def test_resuming_repairs_a_log_that_is_ahead_of_the_checkpoint(pairs, tmp_path, monkeypatch):
     def killed(path, model, best, optimizer, record):
         if len(record["history"]["epochs"]) == 2:
             raise SystemExit
         real(path, model, best, optimizer, record)
 
-    real = module.save_checkpoint
-    monkeypatch.setattr(module, "save_checkpoint", killed)
+    real = loop.save_checkpoint
+    monkeypatch.setattr(loop, "save_checkpoint", killed)
     with pytest.raises(SystemExit):
         trained(pairs, folder=tmp_path)
     monkeypatch.undo()
     rest = trained(pairs, epochs=2, folder=tmp_path, resume=True)
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert lines == rest.history.epochs
+    assert lines == [epoch.as_dict() for epoch in rest.history.epochs]
     assert [line["epoch"] for line in lines] == [1, 2]
 
 
-def test_a_process_deaf_to_ctrl_c_stays_deaf():
-    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def test_a_process_that_ignores_ctrl_c_keeps_ignoring_it():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with undisturbed():
+        with delay_interrupt():
             signal.raise_signal(signal.SIGINT)
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
-        signal.signal(signal.SIGINT, heard)
+        signal.signal(signal.SIGINT, before)
 
 
 def test_training_in_another_thread_needs_no_signals(pairs):
@@ -239,14 +234,14 @@ def test_frozen_vectors_do_not_move_and_trained_ones_do(pairs):
     assert (weights(free)[table][0] == 0).all()
 
 
-def test_a_loss_that_is_not_a_number_is_told(pairs):
+def test_a_loss_that_is_not_finite_is_an_error(pairs):
     with pytest.raises(InputError, match="lower lr="):
         trained(pairs, lr=1e30, optimizer="adamw", weight_decay=1e30)
 
 
 @pytest.mark.parametrize(
     ("what", "where"),
-    [("loss", "pairlight.training.loop._loss"), ("dev metric", "pairlight.matcher.score_pairs")],
+    [("loss", "pairlight.training.loop._loss"), ("dev metric", "pairlight.inference.scorer.score_pairs")],
 )
 def test_training_that_diverges_later_keeps_the_best_epoch_with_a_warning(pairs, monkeypatch, what, where):
     module, _, name = where.rpartition(".")
@@ -259,7 +254,7 @@ def test_training_that_diverges_later_keeps_the_best_epoch_with_a_warning(pairs,
     steps = -(-len(pairs.label[pairs.label > 0]) // (OPTIONS["batch"] // 4)) if what == "loss" else 1
     monkeypatch.setattr(where, diverging)
     with pytest.warns(
-        UserWarning, match=rf"The {what} became nan in epoch 3: lower lr=0.1.* epoch \d, the best, is kept"
+        UserWarning, match=rf"The {what} became nan in epoch 3: lower lr=0.1.* best epoch, \d, is kept"
     ):
         matcher = trained(pairs)
     assert len(matcher.history.epochs) == 2
@@ -268,34 +263,34 @@ def test_training_that_diverges_later_keeps_the_best_epoch_with_a_warning(pairs,
     assert same(matcher, trained(pairs, epochs=2))
 
 
-def test_dev_scores_that_are_no_numbers_from_the_first_epoch_on_are_told(pairs, monkeypatch):
-    monkeypatch.setattr("pairlight.matcher.score_pairs", lambda *_: np.full(len(DEV), np.nan, np.float32))
+def test_dev_scores_that_are_not_finite_in_the_first_epoch_are_an_error(pairs, monkeypatch):
+    monkeypatch.setattr("pairlight.inference.scorer.score_pairs", lambda *_: np.full(len(DEV), np.nan, np.float32))
     with pytest.raises(InputError, match=r"The dev metric became nan in epoch 1: lower lr=0\.1"):
         trained(pairs)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "listwise", "bce", "squared"])
 def test_every_loss_trains(pairs, loss):
-    losses = [e["loss"] for e in trained(pairs, loss=loss, epochs=6).history.epochs]
+    losses = [e.loss for e in trained(pairs, loss=loss, epochs=6).history.epochs]
     assert np.isfinite(losses).all()
     assert losses[-1] < losses[0]
 
 
-def test_clipping_and_weight_decay_change_the_weights(pairs):
+def test_gradient_clipping_and_weight_decay_change_the_weights(pairs):
     plain = trained(pairs, epochs=1)
     assert not same(plain, trained(pairs, epochs=1, max_grad_norm=0.01, optimizer="adagrad"))
     assert not same(plain, trained(pairs, epochs=1, weight_decay=0.1))
 
 
-def test_every_epoch_draws_its_worse_texts_anew(pairs, monkeypatch):
-    from pairlight.training.examples import Lists
+def test_every_epoch_draws_other_negatives(pairs, monkeypatch):
+    from pairlight.training.examples import RankingExamples
 
-    drawn, real = [], Lists.epoch
+    drawn, real = [], RankingExamples.epoch
 
-    def watched(self, rng):
+    def recorded(self, rng):
         drawn.append(real(self, rng))
         return drawn[-1]
 
-    monkeypatch.setattr(Lists, "epoch", watched)
+    monkeypatch.setattr(RankingExamples, "epoch", recorded)
     trained(pairs, epochs=2, negatives_per_positive=1)
     assert not np.array_equal(drawn[0].right, drawn[1].right)

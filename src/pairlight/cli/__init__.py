@@ -1,55 +1,54 @@
-"""The command line: parse, call, print; results go to standard output, the rest to standard error."""
+"""The command line: each command parses its options, calls the library and prints the result."""
 
 import os
-import sys
 
 import typer
 
-from pairlight.cli import build, compare, demo, doctor, explain, look, reproduce, train, tune, use
-from pairlight.core.errors import InputError
+from pairlight.cli import (
+    build,
+    compare,
+    data,
+    demo,
+    doctor,
+    encode,
+    evaluate,
+    explain,
+    models,
+    rank,
+    reproduce,
+    score,
+    train,
+    tune,
+)
+from pairlight.cli.command import Command
 
 app = typer.Typer(
     name="pairlight",
-    help="Train small neural models that say how well two texts match, on an ordinary CPU.",
+    help="Train small models that score, rank and explain pairs of texts on a CPU.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("train")(train.train)
-app.command("evaluate")(use.evaluate)
-app.command("score")(use.score)
-app.command("rank")(use.rank)
-app.command("encode")(use.encode)
-app.command("explain")(explain.explain)
-app.command("tune")(tune.tune)
-app.command("compare")(compare.compare)
-app.command("models")(look.models)
-app.add_typer(look.data, name="data")
+app.command("train", cls=Command)(train.train)
+app.command("evaluate", cls=Command)(evaluate.evaluate)
+app.command("score", cls=Command)(score.score)
+app.command("rank", cls=Command)(rank.rank)
+app.command("encode", cls=Command)(encode.encode)
+app.command("explain", cls=Command)(explain.explain)
+app.command("tune", cls=Command)(tune.tune)
+app.command("compare", cls=Command)(compare.compare)
+app.command("models", cls=Command)(models.models)
+app.add_typer(data.data, name="data")
 app.add_typer(build.build, name="build")
-app.command("reproduce")(reproduce.reproduce)
-app.command("demo")(demo.demo)
-app.command("doctor")(doctor.doctor)
+app.command("reproduce", cls=Command)(reproduce.reproduce)
+app.command("demo", cls=Command)(demo.demo)
+app.command("doctor", cls=Command)(doctor.doctor)
 
 
 def main() -> None:
-    """Run a command; bad input is one line and exit code 2, trouble with the machine one line and exit code 1."""
-    # PyTorch's threads wait for one another by spinning, as a rule for milliseconds: on a machine that has other work
-    # too, two of them would then be many times slower than one. It must be known before PyTorch is loaded.
+    """Run the command in `sys.argv`."""
+    # PyTorch's threads spin while they wait for each other, by default for milliseconds. On a machine with other work,
+    # two threads are then many times slower than one. This must be set before PyTorch is loaded.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
-    try:
-        app()
-    except InputError as error:
-        _stop(2, str(error))
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        _stop(1, f"{error.strerror or error}{where}. Nothing was left half-written; make room or check the path.")
-    except (MemoryError, RuntimeError) as error:
-        if isinstance(error, RuntimeError) and not any(word in str(error) for word in ("allocate", "Storage size")):
-            raise  # PyTorch has no error of its own for this
-        _stop(1, "There is not enough memory for this: take smaller settings, a smaller --batch or fewer --jobs.")
-
-
-def _stop(code: int, line: str) -> None:
-    print(f"pairlight: {line}", file=sys.stderr)
-    sys.exit(code)
+    app()

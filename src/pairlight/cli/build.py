@@ -1,227 +1,232 @@
-"""`pairlight build`: a data set made by a paper's protocol, out of data of the user's own."""
+"""`pairlight build`: make a dataset from your own data, by the protocol of a paper."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pairlight.cli import common
-from pairlight.data.pairs import Pairs
-from pairlight.data.readers import EXTENSIONS
+from pairlight.cli.command import Command
+from pairlight.cli.options import Columns, Json, Overwrite, with_columns
+from pairlight.cli.output import print_json
 from pairlight.core.errors import InputError
+from pairlight.core.files import claim_folder, list_files, sha256_of
 from pairlight.core.progress import ProgressReporter, progress_reporter
-from pairlight.datasets import citation as citations
-from pairlight.datasets import completion as completions
-from pairlight.datasets import lcs as sequences
-from pairlight.datasets import qa as questions
-from pairlight.datasets.catalogue import SETS, raw_texts, positive_pairs
-from pairlight.datasets.folder import checksum, claim, files_in, write_task
 
-build = typer.Typer(help="Make a data set by a paper's protocol.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from pairlight.data.pairs import Pairs
+    from pairlight.data.splits import Splits
 
-Source = Annotated[str, typer.Argument(help="A file of right pairs (.tsv, .csv, .jsonl, .parquet) or a named set.")]
+build = typer.Typer(help="Make a dataset by the protocol of a paper.", no_args_is_help=True)
+
+Source = Annotated[
+    str, typer.Argument(help="File of positive pairs (.tsv, .csv, .jsonl, .parquet), or a named dataset.")
+]
 Out = Annotated[Path, typer.Option("--out", help="Folder for train.tsv, dev.tsv, test.tsv and the card.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same bytes.")]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, help="So many right pairs at most, drawn by seed.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the task in the folder.")]
-Header = Annotated[
-    str | None, typer.Option("--header", help="Column names with commas between them, for a file without a header.")
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed; the same seed gives the same files.")]
+Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use at most this many positive pairs.")]
+NegativesPerPositive = Annotated[
+    int, typer.Option("--negatives-per-positive", min=1, help="Number of negatives for each positive.")
 ]
 
 
-@build.command("qa")
+@build.command("qa", cls=Command)
+@with_columns(header=True, folder=True)
 def qa(
     pairs: Source,
     out: Out,
-    left: common.Left = "left",
-    right: common.Right = "right",
-    label: common.Label = "label",
-    left_id: common.LeftId = "left_id",
-    right_id: common.RightId = "right_id",
-    header: Header = None,
-    skip_bad_rows: common.SkipBadRows = False,
-    folder: common.Folder = None,
-    wrong: Annotated[int, typer.Option("--wrong", min=1, help="Wrong answers for each question.")] = 4,
-    top: Annotated[int, typer.Option("--top", min=1, help="Drawn from so many that BM25 finds.")] = 1000,
+    negatives_per_positive: NegativesPerPositive = 4,
+    top: Annotated[
+        int, typer.Option("--top", min=1, help="Draw negatives from this many of BM25's best answers.")
+    ] = 1000,
     seed: Seed = 0,
     limit: Limit = None,
     overwrite: Overwrite = False,
-    as_json: common.Json = False,
+    as_json: Json = False,
+    *,
+    columns: Columns,
 ) -> None:
-    """Question answering: the right answer among answers that BM25 finds like it."""
-    claim(out, overwrite)
-    columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows, header)
-    columns.check([pairs], folder)
-    with progress_reporter() as show:
-        common.warnings_as_lines(show)
-        read = _positive_pairs(pairs, columns, folder, show)
-        parts = questions.qa(
-            read,
-            negatives_per_positive=wrong,
+    """Question answering: find the answer among similar answers found by BM25."""
+    from pairlight.datasets import qa as protocol
+
+    _claim(out, overwrite)
+    columns.check(pairs)
+    with progress_reporter() as reporter:
+        splits = protocol.qa(
+            _read_positives(pairs, columns, reporter),
+            negatives_per_positive=negatives_per_positive,
             top=top,
             seed=seed,
             limit=limit,
-            progress=lambda done: show.share("Building", done),
+            progress=lambda done: reporter.update("Building", done),
         )
-    choices = {"seed": seed, "negatives_per_positive": wrong, "top": top, "limit": limit}
-    _finish(out, "qa", questions.PROTOCOL, parts, choices, [pairs], as_json)
+    options = {"seed": seed, "negatives_per_positive": negatives_per_positive, "top": top, "limit": limit}
+    _write(out, "qa", protocol.PROTOCOL, splits, options, [pairs], as_json)
 
 
-@build.command("completion")
+@build.command("completion", cls=Command)
+@with_columns(label=False, ids=False, header=True, folder=True)
 def completion(
-    texts: Annotated[list[str], typer.Argument(help="Plain-text files or folders of them, tables, or a named set.")],
+    texts: Annotated[
+        list[str], typer.Argument(help="Text files, folders of text files, tables of pairs, or a named dataset.")
+    ],
     out: Out,
-    left: common.Left = "left",
-    right: common.Right = "right",
-    header: Header = None,
-    skip_bad_rows: common.SkipBadRows = False,
-    folder: common.Folder = None,
-    wrong: Annotated[int, typer.Option("--wrong", min=1, help="Wrong second clauses for each first.")] = 4,
+    negatives_per_positive: NegativesPerPositive = 4,
     seed: Seed = 0,
     limit: Limit = None,
     overwrite: Overwrite = False,
-    as_json: common.Json = False,
+    as_json: Json = False,
+    *,
+    columns: Columns,
 ) -> None:
-    """Sentence completion: the second clause of a sentence among second clauses like it."""
-    claim(out, overwrite)
-    columns = common.Columns(left, right, skip_bad_rows=skip_bad_rows, header=header)
-    columns.check(texts, folder)
+    """Sentence completion: find the second clause of a sentence among similar clauses."""
+    from pairlight.datasets import completion as protocol
+
+    _claim(out, overwrite)
+    columns.check(*texts)
     for source in texts:
-        if source not in SETS and Path(source).is_dir() and out.resolve().is_relative_to(Path(source).resolve()):
-            raise InputError(f"--out {out} lies in {source}, whose files are read: give a folder outside it.")
-    with progress_reporter() as show:
-        common.warnings_as_lines(show)
-        found = (text for source in texts for text in _texts(source, columns, folder, show))
-        parts = completions.completion(
-            found,
-            negatives_per_positive=wrong,
+        if Path(source).is_dir() and out.resolve().is_relative_to(Path(source).resolve()):
+            raise InputError(
+                f"{out} is in {source}, whose files are read: choose a folder outside of it.", option="out"
+            )
+    with progress_reporter() as reporter:
+        splits = protocol.completion(
+            (text for source in texts for text in _read_texts(source, columns, reporter)),
+            negatives_per_positive=negatives_per_positive,
             seed=seed,
             limit=limit,
-            progress=lambda done: show.share("Building", done),
+            progress=lambda done: reporter.update("Building", done),
         )
-    choices = {"seed": seed, "negatives_per_positive": wrong, "limit": limit}
-    _finish(out, "completion", completions.PROTOCOL, parts, choices, texts, as_json)
+    options = {"seed": seed, "negatives_per_positive": negatives_per_positive, "limit": limit}
+    _write(out, "completion", protocol.PROTOCOL, splits, options, texts, as_json)
 
 
-@build.command("citation")
+@build.command("citation", cls=Command)
+@with_columns(header=True, folder=True)
 def citation(
     pairs: Source,
     out: Out,
-    left: common.Left = "left",
-    right: common.Right = "right",
-    label: common.Label = "label",
-    left_id: common.LeftId = "left_id",
-    right_id: common.RightId = "right_id",
-    header: Header = None,
-    skip_bad_rows: common.SkipBadRows = False,
-    folder: common.Folder = None,
-    wrong: Annotated[int, typer.Option("--wrong", min=1, help="Pairs that are none for each citation.")] = 2,
+    negatives_per_positive: NegativesPerPositive = 2,
     seed: Seed = 0,
     limit: Limit = None,
     overwrite: Overwrite = False,
-    as_json: common.Json = False,
+    as_json: Json = False,
+    *,
+    columns: Columns,
 ) -> None:
-    """Paper citation: does the left paper cite the right one?"""
-    claim(out, overwrite)
-    columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows, header)
-    columns.check([pairs], folder)
-    with progress_reporter() as show:
-        common.warnings_as_lines(show)
-        read = _positive_pairs(pairs, columns, folder, show)
-        parts = citations.citation(
-            read,
-            negatives_per_positive=wrong,
+    """Paper citation: decide whether the left paper cites the right one."""
+    from pairlight.datasets import citation as protocol
+
+    _claim(out, overwrite)
+    columns.check(pairs)
+    with progress_reporter() as reporter:
+        splits = protocol.citation(
+            _read_positives(pairs, columns, reporter),
+            negatives_per_positive=negatives_per_positive,
             seed=seed,
             limit=limit,
-            progress=lambda done: show.share("Building", done),
+            progress=lambda done: reporter.update("Building", done),
         )
-    choices = {"seed": seed, "negatives_per_positive": wrong, "limit": limit}
-    _finish(out, "citation", citations.PROTOCOL, parts, choices, [pairs], as_json)
+    options = {"seed": seed, "negatives_per_positive": negatives_per_positive, "limit": limit}
+    _write(out, "citation", protocol.PROTOCOL, splits, options, [pairs], as_json)
 
 
-@build.command("lcs")
+@build.command("lcs", cls=Command)
 def lcs(
     out: Out,
-    shortest: Annotated[int, typer.Option("--shortest", min=1, help="Letters of a sequence at least.")] = 5,
-    longest: Annotated[int, typer.Option("--longest", min=1, help="Letters of a sequence at most.")] = 5,
+    shortest: Annotated[int, typer.Option("--shortest", min=1, help="Smallest length of a sequence.")] = 5,
+    longest: Annotated[int, typer.Option("--longest", min=1, help="Largest length of a sequence.")] = 5,
     seed: Seed = 0,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="So many pairs of a part at most.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Use at most this many pairs per split.")] = None,
     overwrite: Overwrite = False,
-    as_json: common.Json = False,
+    as_json: Json = False,
 ) -> None:
-    """Longest common subsequence of random letters, as a number between 0 and 1."""
-    claim(out, overwrite)
-    with progress_reporter() as show:
-        parts = sequences.lcs(
+    """Length of the longest common subsequence of random letters, as a number from 0 to 1."""
+    from pairlight.datasets import lcs as protocol
+
+    _claim(out, overwrite)
+    with progress_reporter() as reporter:
+        splits = protocol.lcs(
             shortest=shortest,
             longest=longest,
             seed=seed,
             limit=limit,
-            progress=lambda done: show.share("Building", done),
+            progress=lambda done: reporter.update("Building", done),
         )
-    choices = {"seed": seed, "shortest": shortest, "longest": longest, "limit": limit}
-    _finish(out, "lcs", sequences.PROTOCOL, parts, choices, [], as_json)
+    options = {"seed": seed, "shortest": shortest, "longest": longest, "limit": limit}
+    _write(out, "lcs", protocol.PROTOCOL, splits, options, [], as_json)
 
 
-def _positive_pairs(source: str, columns: common.Columns, folder: Path | None, show: ProgressReporter) -> Pairs:
-    """The pairs of a file, with their labels where it has any, or the right pairs of a named set."""
-    if source in SETS:
-        return positive_pairs(source, folder)
-    # A file without labels holds right pairs only; a column that was named must be there.
-    pairs = columns.read(source, show, need_label=None if columns.label == "label" else True)
-    show.say(f"{source}: {len(pairs):,} pairs.")
+def _claim(out: Path, overwrite: bool) -> None:
+    from pairlight.datasets.folder import is_dataset
+
+    claim_folder(out, overwrite=overwrite, is_ours=is_dataset, what="a dataset")
+
+
+def _read_positives(source: str, columns: Columns, reporter: ProgressReporter) -> "Pairs":
+    """Read the pairs of a file, with labels if it has any, or the positive pairs of a named dataset."""
+    from pairlight.datasets.catalog import DATASETS, positive_pairs
+
+    if source in DATASETS:
+        return positive_pairs(source, columns.folder)
+    # A file without labels contains only positive pairs; a label column that was named must exist.
+    pairs = columns.read(source, reporter, need_label=None if columns.label == "label" else True)
+    reporter.say(f"{source}: {len(pairs):,} pairs.")
     return pairs
 
 
-def _texts(source: str, columns: common.Columns, folder: Path | None, show: ProgressReporter) -> Iterator[str]:
-    """The raw texts of a plain-text file, of a folder's files in the order of their names, of a table or a set."""
-    path = Path(source)
-    if source in SETS:
-        yield from raw_texts(source, folder)
-    elif path.is_dir():
-        files = files_in(path)
+def _read_texts(source: str, columns: Columns, reporter: ProgressReporter) -> Iterator[str]:
+    """Read the texts of a text file, of all files in a folder, of a table of pairs, or of a named dataset."""
+    from pairlight.data.readers import EXTENSIONS
+    from pairlight.datasets.catalog import DATASETS, raw_texts
+
+    if source in DATASETS:
+        yield from raw_texts(source, columns.folder)
+    elif Path(source).is_dir():
+        files = list_files(Path(source))
         if not files:
-            raise InputError(f"The folder {path} holds no file: give one with text files.")
-        yield from map(_text, files)
+            raise InputError(f"The folder {source} contains no files: give a folder with text files.")
+        yield from map(_read_text, files)
     elif source.lower().endswith(EXTENSIONS):
-        yield from columns.read(source, show, need_label=False).texts
+        yield from columns.read(source, reporter, need_label=False).texts
     else:
-        yield _text(path)
+        yield _read_text(Path(source))
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     try:
         text = path.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not valid UTF-8 at byte {error.start}: save it as UTF-8.") from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): give a text file, a folder or a set.") from None
+        fix = "give a text file, a folder or a named dataset"
+        raise InputError(f"{path} cannot be read ({error.strerror}): {fix}.") from None
     if "\0" in text:
-        raise InputError(f"{path} holds a NUL byte, so it is no plain text: give a text file.")
+        raise InputError(f"{path} contains a NUL byte, so it is not a text file.")
     return text
 
 
-def _finish(
+def _write(
     out: Path,
-    task: str,
+    name: str,
     protocol: str,
-    parts: dict[str, Pairs],
-    choices: dict[str, int | None],
-    sources: list[str],
+    splits: "Splits",
+    options: Mapping[str, Any],
+    sources: Sequence[str],
     as_json: bool,
 ) -> None:
-    listed = [
-        {"name": each if each in SETS else Path(each).name, "sha256": None if each in SETS else checksum(Path(each))}
-        for each in sources
+    from pairlight.datasets.catalog import DATASETS
+    from pairlight.datasets.folder import DataSource, write_dataset
+
+    read = [
+        DataSource(source) if source in DATASETS else DataSource(Path(source).name, sha256_of(Path(source)))
+        for source in sources
     ]
-    about: dict[str, Any] = {"task": task, "protocol": protocol, "choices": choices, "sources": listed}
-    card = write_task(out, parts, about)
+    card = write_dataset(out, splits, name=name, protocol=protocol, options=options, sources=read)
     if as_json:
-        common.print_json(card)
+        print_json(card.as_dict())
         return
-    for part, facts in card["parts"].items():
-        print(f"{part:5} {facts['pairs']:9,} pairs {facts['lists']:9,} lists {facts['texts']:9,} texts")
-    print(
-        f"Written to {out}. Try: pairlight train {out}/train.tsv --dev {out}/dev.tsv --test {out}/test.tsv --out MODEL"
-    )
+    for split, info in card.splits.items():
+        print(f"{split:5} {info.pairs:9,} pairs {info.lists:9,} lists {info.texts:9,} texts")
+    files = f"{out}/train.tsv --dev {out}/dev.tsv --test {out}/test.tsv"
+    print(f"Written to {out}. Train a model with: pairlight train {files} --out MODEL")

@@ -1,45 +1,50 @@
-"""`pairlight demo`: the main job, start to end, on text that comes with a package."""
+"""`pairlight demo`: train, evaluate and explain a model on text that comes with a package."""
 
 import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from pairlight.cli import common
+from pairlight.cli.options import Json, Threads
+from pairlight.cli.output import print_json
+from pairlight.cli.process import configure_process
 from pairlight.core.progress import progress_reporter
 
 
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")] = Path("demo-model"),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Fixes everything that is drawn at random.")] = 1,
-    threads: common.Threads = None,
-    as_json: common.Json = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")] = 1,
+    threads: Threads = None,
+    as_json: Json = False,
 ) -> None:
-    """Learn which clause completes a sentence of a State of the Union speech."""
-    from pairlight.experiments.demo import demo as run
-    from pairlight.explain.render.terminal import Shown as Explained
+    """Train and explain a model on State of the Union speeches.
+
+    It learns which clause completes a sentence.
+    """
+    from pairlight.experiments.demo import run_demo
 
     started = time.perf_counter()
-    common.use_threads(threads)
-    with progress_reporter() as show:
-        common.warnings_as_lines(show)
-    shown = run(out, seed)
+    configure_process(threads)
+    with progress_reporter() as reporter:
+        result = run_demo(out, seed, reporter)
     seconds = time.perf_counter() - started
     if as_json:
-        told = {"results": shown.results, "examples": shown.examples, "page": str(shown.page), "model": str(out)}
-        common.print_json(told | {"seconds": round(seconds, 1)})
+        print_json(result.as_dict() | {"model": str(out), "seconds": round(seconds, 1)})
         return
+    from rich.console import Console
+
+    from pairlight.explain.render.terminal import ExplanationView
+
     print(f"\n{'':10} {'P@1':>7} {'MRR':>7}")
-    for name, metrics in shown.results.items():
+    for name, metrics in result.results.items():
         print(f"{name:10} {metrics['P@1']:7.3f} {metrics['MRR']:7.3f}")
-    for example in shown.examples:
-        print(f"\n{example['left']},")
-        for each in example["ranked"]:
-            print(f"  {'*' if each['right'] else ' '} {each['score']:7.3f}  {each['text']}")
-    print("\n(* is the clause that was said.) Why the first one was ranked so:\n")
-    Console(highlight=False).print(Explained(shown.why.explanations[0]))
-    print(f"\nAll five side by side: open {shown.page} in a browser.")
-    print(f"Model saved to {out}, {seconds:.0f} s in all.")
-    print(f'Try: pairlight rank {out} "When I look at our country" FILE-WITH-A-CLAUSE-A-LINE')
+    for example in result.examples:
+        print(f"\n{example.left},")
+        for candidate in example.candidates:
+            print(f"  {'*' if candidate.positive else ' '} {candidate.score:7.3f}  {candidate.text}")
+    print("\n(* marks the clause of the speech.) Why the first clause of the last list is ranked first:\n")
+    Console(highlight=False).print(ExplanationView(result.comparison.explanations[0]))
+    print(f"\nTo see the explanations of all five clauses, open {result.page} in a browser.")
+    print(f"The model is saved to {out}. The demo took {seconds:.0f} s.")
+    print(f'Try: pairlight rank {out} "When I look at our country" FILE-WITH-ONE-CLAUSE-PER-LINE')

@@ -1,67 +1,64 @@
-"""`pairlight doctor`: what this installation runs on, and why."""
+"""`pairlight doctor`: show which kernels, threads, versions and extras this installation has."""
 
 import importlib.metadata
 import os
 import platform
 import re
+from dataclasses import asdict
 from typing import Any
 
-from pairlight.cli import common
+from pairlight.cli.options import Json, Threads
+from pairlight.cli.output import print_json
+from pairlight.cli.process import configure_process
 
 _DISTRIBUTION = "pairlight"
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w-]+)["']""")
 
 
-def doctor(threads: common.Threads = None, as_json: common.Json = False) -> None:
-    """Say which kernels run and why, with how many threads, and which versions and extras are here."""
-    common.use_threads(threads)
-    found = _found()
+def doctor(threads: Threads = None, as_json: Json = False) -> None:
+    """Show the kernels, threads, versions and extras in use."""
+    configure_process(threads)
+    report = _report()
     if as_json:
-        common.print_json(found)
+        print_json(report)
         return
-    kernels = found["kernels"]
-    served = f"native, {kernels['width']}" if kernels["native"] else "PyTorch, without native code"
-    print(f"kernels     {served} ({kernels['reason']})")
+    kernels = report["kernels"]
+    used = f"native, {kernels['width']}" if kernels["native"] else "reference, without native code"
+    print(f"kernels     {used} ({kernels['reason']})")
     if kernels["native"]:
-        print(f"{'':12}compiled and fit for this CPU: {', '.join(kernels['available'])}")
-    print(f"threads     {found['threads']} of {found['cores']} cores")
-    print(f"python      {found['python']} on {found['system']}")
-    for name, version in found["versions"].items():
+        print(f"{'':12}compiled and supported by this CPU: {', '.join(kernels['available'])}")
+    print(f"threads     {report['threads']} of {report['cores']} cores")
+    print(f"python      {report['python']} on {report['system']}")
+    for name, version in report["versions"].items():
         print(f"{name:12}{version}")
-    for name, missing in found["extras"].items():
-        state = f"lacks {', '.join(missing)}: pip install 'pairlight[{name}]'" if missing else "here"
+    for name, missing in report["extras"].items():
+        state = f"missing {', '.join(missing)}: pip install 'pairlight[{name}]'" if missing else "installed"
         print(f"extra       {name:8} {state}")
 
 
-def _found() -> dict[str, Any]:
+def _report() -> dict[str, Any]:
     import torch
 
-    from pairlight.kernels import status
-    from pairlight.kernels.native.library import available
+    from pairlight.kernels.native.library import available, status
 
-    kernels = status()
+    required = _required()
     return {
-        "kernels": {
-            "native": kernels.native,
-            "width": kernels.width,
-            "reason": kernels.reason,
-            "available": available(),
-        },
+        "kernels": asdict(status()) | {"available": available()},
         "threads": torch.get_num_threads(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "versions": {name: _version(name) or "missing" for name in (_DISTRIBUTION, *_required()[None])},
+        "versions": {name: _version(name) or "missing" for name in (_DISTRIBUTION, *required[None])},
         "extras": {
             extra: [name for name in names if _version(name) is None]
-            for extra, names in _required().items()
+            for extra, names in required.items()
             if extra not in (None, "dev")
         },
     }
 
 
 def _required() -> dict[str | None, list[str]]:
-    """The packages that pairlight cannot do without, under None, and those of each extra."""
+    """The packages that pairlight requires, under None, and those of each extra."""
     required: dict[str | None, list[str]] = {None: []}
     for line in importlib.metadata.requires(_DISTRIBUTION) or []:
         name, extra = re.split(r"[^\w.-]", line)[0], _EXTRA.search(line)

@@ -1,143 +1,122 @@
-"""`pairlight train`: from a file of pairs to a model folder."""
+"""`pairlight train`: train a model on pairs of texts and save it to a folder."""
 
-import inspect
 import json
 import shutil
-from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pairlight.cli import common
+from pairlight.cli.options import (
+    Columns,
+    Json,
+    Overwrite,
+    Threads,
+    parse_settings,
+    with_columns,
+    with_training_options,
+)
+from pairlight.cli.output import command_line, metrics_line, print_json
+from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
+from pairlight.core.files import claim_folder
 from pairlight.core.progress import progress_reporter
-from pairlight.datasets.catalogue import SETS
 from pairlight.training.config import TrainingConfig
 
-TRAINING = "training"  # the log and the checkpoint, in the model's folder
+_TRAINING = "training"  # the subfolder of a model folder with the log and the checkpoint
 
 
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command one flag for every training option, in place of its `**options`."""
-    own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
-    more = [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[
-                type(each.default) | None,
-                typer.Option(help=f"{each.metadata['meaning']} [{each.default}]", show_default=False),
-            ],
-        )
-        for each in fields(TrainingConfig)
-    ]
-    command.__signature__ = inspect.Signature([*own, *more])  # type: ignore[attr-defined]
-    return command
-
-
-@with_options
+@with_training_options
+@with_columns(folder=True)
 def train(
-    data: Annotated[str, typer.Argument(help="A file of pairs (.tsv, .csv, .jsonl, .parquet) or a named set.")],
+    data: Annotated[str, typer.Argument(help="File of pairs (.tsv, .csv, .jsonl, .parquet), or a named dataset.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
     model: Annotated[
-        str | None, typer.Option("--model", help="Which model; `pairlight models` lists them. [mv-lstm]")
+        str | None, typer.Option("--model", help="Name of the model; see `pairlight models`.  [default: mv-lstm]")
     ] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="A setting of the model, name=value.")] = None,
-    tuned: Annotated[Path | None, typer.Option("--settings", help="A file of settings that `tune` wrote.")] = None,
-    dev: Annotated[str | None, typer.Option("--dev", help="Pairs that choose the best epoch.")] = None,
-    test: Annotated[str | None, typer.Option("--test", help="Pairs to measure the finished model on, once.")] = None,
-    left: common.Left = "left",
-    right: common.Right = "right",
-    label: common.Label = "label",
-    left_id: common.LeftId = "left_id",
-    right_id: common.RightId = "right_id",
-    skip_bad_rows: common.SkipBadRows = False,
-    folder: common.Folder = None,
-    init: Annotated[Path | None, typer.Option("--init", help="Start from this trained model.")] = None,
-    device: Annotated[str, typer.Option("--device", help="cpu, cuda or mps.")] = "cpu",
-    threads: common.Threads = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a stopped run left off.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the model in the folder.")] = False,
-    as_json: common.Json = False,
-    **options: Any,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="Setting of the model: name=value.")] = None,
+    tuned: Annotated[Path | None, typer.Option("--settings", help="Settings file written by `tune`.")] = None,
+    dev: Annotated[str | None, typer.Option("--dev", help="Pairs that select the best epoch.")] = None,
+    test: Annotated[str | None, typer.Option("--test", help="Pairs to evaluate the trained model on.")] = None,
+    init: Annotated[Path | None, typer.Option("--init", help="Continue from this trained model.")] = None,
+    device: Annotated[str, typer.Option("--device", help="Device: cpu, cuda or mps.")] = "cpu",
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
+    overwrite: Overwrite = False,
+    threads: Threads = None,
+    as_json: Json = False,
+    *,
+    columns: Columns,
+    options: dict[str, Any],
 ) -> None:
     """Train a model on pairs of texts and save it.
 
-    The best epoch is chosen on --dev, else on a tenth of the lists set aside; --test is measured once at the end.
+    The epoch that does best on --dev is kept; without --dev, a tenth of the ranking lists is held out for this.
     """
-    found = _tuned(tuned, model)
-    given = found["options"] | {name: value for name, value in options.items() if value is not None}
-    wanted = TrainingConfig.of({}, given)
-    _claim(out, resume, overwrite)
-    columns = common.Columns(left, right, label, left_id, right_id, skip_bad_rows)
-    columns.check([data, dev, test], folder)
-    with progress_reporter() as show:
-        common.warnings_as_lines(show)
-        parts = common.named(data, folder, show) if data in SETS else {"train": columns.read(data, show)}
-        train_pairs = parts["train"]
-        dev_pairs = columns.read(dev, show) if dev else parts.get("dev")
-        test_pairs = columns.read(test, show) if test else parts.get("test")
+    start = _read_tuned(tuned, model)
+    options = start["options"] | options
+    config = TrainingConfig.of({}, options)
+    claim_folder(out, overwrite=overwrite or resume, is_ours=lambda folder: resume or _is_model(folder), what="a model")
+    columns.check(data, dev, test)
+    with progress_reporter() as reporter:
+        splits = columns.read_splits(data, reporter)
+        dev_pairs = columns.read(dev, reporter) if dev else splits.get("dev")
+        test_pairs = columns.read(test, reporter) if test else splits.get("test")
+    from pairlight.experiments.compare import check_can_evaluate
     from pairlight.matcher import Matcher
     from pairlight.training.examples import with_mined_negatives
 
-    dev_pairs, test_pairs = (pairs and with_mined_negatives(pairs, wanted) for pairs in (dev_pairs, test_pairs))
-    for name, pairs in (("--dev", dev_pairs), ("--test", test_pairs)):
+    dev_pairs, test_pairs = (pairs and with_mined_negatives(pairs, config) for pairs in (dev_pairs, test_pairs))
+    for name, pairs in (("dev", dev_pairs), ("test", test_pairs)):
         if pairs is not None:
-            common.check_measurable(pairs, name)
-    common.use_threads(threads)
-    matcher = Matcher(found["model"], **found["settings"] | common.settings_of(settings or []))
-    checkpoints = out / TRAINING
-    matcher.fit(train_pairs, dev_pairs, init=init, device=device, folder=checkpoints, resume=resume, **given)
-    if not matcher.history.epochs:  # what an older model left
-        shutil.rmtree(checkpoints, ignore_errors=True)
+            check_can_evaluate(pairs, name)
+    configure_process(threads)
+    matcher = Matcher(start["model"], **start["settings"] | parse_settings(settings, "settings"))
+    folder = out / _TRAINING
+    matcher.fit(splits["train"], dev_pairs, init=init, device=device, folder=folder, resume=resume, **options)
+    history = matcher.history
+    if not history.epochs:  # the folder may have the log of an earlier model
+        shutil.rmtree(folder, ignore_errors=True)
     results = {"dev": matcher.evaluate(matcher.dev)}
     if test_pairs is not None:
         results["test"] = matcher.evaluate(test_pairs)
-    matcher.save(out, results={name: result.metrics for name, result in results.items()}, command=common.command_line())
-    if not matcher.history.interrupted:
-        (checkpoints / "checkpoint.safetensors").unlink(missing_ok=True)
+    matcher.save(out, results={name: result.metrics for name, result in results.items()}, command=command_line())
+    if not history.interrupted:
+        (folder / "checkpoint.safetensors").unlink(missing_ok=True)
     if as_json:
-        told = {"model": str(out), "interrupted": matcher.history.interrupted}
-        common.print_json(told | {name: result.as_dict() for name, result in results.items()})
+        evaluations = {name: result.as_dict() for name, result in results.items()}
+        print_json({"model": str(out), "interrupted": history.interrupted} | evaluations)
         return
-    if matcher.history.interrupted and matcher.history.epochs:
-        print(f"Stopped early; the best epoch so far is saved. Go on with: {common.command_line()} --resume")
-    elif matcher.history.interrupted:
-        print(f"Stopped in the first epoch, saved as it stood. Begin anew with: {common.command_line()} --overwrite")
+    if history.interrupted and history.epochs:
+        print(f"Stopped early; the best epoch so far is saved. Continue with: {command_line()} --resume")
+    elif history.interrupted:
+        print(f"Stopped in the first epoch; the model is saved as it was. Restart with: {command_line()} --overwrite")
     for name, result in results.items():
-        print(f"{name:5} {common.metrics_line(result.metrics)}")
+        print(f"{name:5} {metrics_line(result.metrics)}")
         for note in result.notes:
             print(f"      ({note})")
     print(f"Saved to {out}")
 
 
-def _claim(out: Path, resume: bool, overwrite: bool) -> None:
-    """Make sure that `out` may be written."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out {out} is a file: give a folder.")
-    if out.is_dir() and any(out.iterdir()) and not resume:
-        if not overwrite:
-            raise InputError(f"--out {out} is not empty: give another folder, --overwrite or --resume.")
-        if not (out / "config.json").exists() and not (out / TRAINING).exists():
-            raise InputError(f"--out {out} holds something that is no model, so --overwrite leaves it alone.")
+def _is_model(folder: Path) -> bool:
+    return (folder / "config.json").exists() or (folder / _TRAINING).exists()
 
 
-def _tuned(path: Path | None, model: str | None) -> dict[str, Any]:
-    """The model, settings and options of a file that `tune` wrote, or the model alone where there is none."""
+def _read_tuned(path: Path | None, model: str | None) -> dict[str, Any]:
+    """The model, settings and options of a file written by `tune`; without a file, the model alone."""
     if path is None:
         return {"model": model or "mv-lstm", "settings": {}, "options": {}}
+    fix = "give a file written by `tune`"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"--settings {path} cannot be read ({error.strerror}): give a file that tune wrote.") from None
+        raise InputError(f"{path} cannot be read ({error.strerror}): {fix}.", option="tuned") from None
     except ValueError:
-        raise InputError(f"--settings {path} is no JSON: give a file that tune wrote.") from None
-    kinds = {"model": str, "settings": dict, "options": dict}
-    if not isinstance(found, dict) or not all(isinstance(found.get(name), kind) for name, kind in kinds.items()):
-        raise InputError(f"--settings {path} lacks a model, settings or options: give a file that tune wrote.")
+        raise InputError(f"{path} is not valid JSON: {fix}.", option="tuned") from None
+    types = {"model": str, "settings": dict, "options": dict}
+    if not isinstance(found, dict) or not all(isinstance(found.get(name), kind) for name, kind in types.items()):
+        raise InputError(f"{path} has no model, settings or options: {fix}.", option="tuned")
     if model not in (None, found["model"]):
-        raise InputError(f"--settings {path} is for {found['model']}, not for {model}: leave --model out.")
+        raise InputError(
+            f"{path} has settings for {found['model']}, not for {model}: do not give the model.", option="model"
+        )
     return found

@@ -33,7 +33,7 @@ _ABBREVIATION = re.compile(
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Split a text into sentences: after an end mark and whitespace, before a capital, but not after Mr. and the like."""
+    """Split a text into sentences: between an end mark and a capital letter, but not after abbreviations like Mr."""
     for paragraph in _PARAGRAPH.split(text):
         line = " ".join(paragraph.split())
         start = 0

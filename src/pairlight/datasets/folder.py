@@ -92,7 +92,7 @@ def read_card(folder: Path) -> DatasetCard | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} cannot be read as the card of a dataset ({error!r}): make the dataset again.") from None
+        raise InputError(f"{path} is not a valid dataset card ({error!r}): make the dataset again.") from None
 
 
 def _write_split(path: Path, pairs: Pairs, ids: "_IdWriter") -> SplitInfo:

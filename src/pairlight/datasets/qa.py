@@ -47,6 +47,4 @@ def qa(
             "give other pairs."
         )
     positives = replace(pairs.take(rows), label=np.ones(len(rows), np.float32))
-    return train_dev_test(
-        mine_negatives(positives, "bm25", negatives_per_positive, top, seed, progress, limit), seed
-    )
+    return train_dev_test(mine_negatives(positives, "bm25", negatives_per_positive, top, seed, progress, limit), seed)

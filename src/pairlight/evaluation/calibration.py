@@ -1,4 +1,4 @@
-"""From scores to probabilities and decisions: Platt scaling, and the threshold that suits it."""
+"""Calibration of scores: Platt scaling to probabilities, and the best decision threshold."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pairlight.core.errors import InputError
-from pairlight.evaluation.columns import Column
-from pairlight.evaluation.labelled import Bools, ThresholdMetric, best_threshold, both_kinds
+from pairlight.evaluation.classification import best_threshold, positives_and_negatives
+from pairlight.evaluation.metrics import ThresholdMetric
+from pairlight.evaluation.validation import Column
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """probability = sigmoid(slope · score + offset); a pair is called a match where score ≥ threshold."""
+    """probability = sigmoid(slope · score + offset); a pair is classified as positive if score ≥ threshold."""
 
     slope: float
     offset: float
@@ -23,21 +24,16 @@ class Calibration:
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             if not isinstance(value, int | float) or not np.isfinite(value):
-                raise InputError(f"The calibration's {name} is {value!r}: give a finite number.")
+                raise InputError(f"The calibration's {name} is {value!r}: it must be a finite number.")
         if self.slope < 0:
             raise InputError(
-                f"The calibration's slope is {self.slope}: a better score may not mean less; give 0 or more."
+                f"The calibration's slope is {self.slope}: it must be at least 0, so that a higher score never gets a "
+                "lower probability."
             )
 
     def probability(self, scores: ArrayLike) -> Column:
+        """Return the probability that each pair is positive."""
         return _sigmoid(self.slope * np.asarray(scores, np.float64) + self.offset)
-
-    def matches(self, scores: ArrayLike) -> Bools:
-        return np.asarray(scores, np.float64) >= self.threshold
-
-    @property
-    def threshold_probability(self) -> float:
-        return float(self.probability(self.threshold))
 
     def as_dict(self) -> dict[str, float]:
         return asdict(self)
@@ -46,30 +42,32 @@ class Calibration:
     def from_dict(cls, values: Mapping[str, float]) -> Self:
         names = [field.name for field in fields(cls)]
         if set(values) != set(names):
-            raise InputError(f"A calibration has {', '.join(names)}, and this one {', '.join(values) or 'nothing'}.")
+            raise InputError(
+                f"A calibration must have exactly {', '.join(names)}, but this one has {', '.join(values) or 'none'}."
+            )
         return cls(**values)
 
 
 def fit_calibration(scores: ArrayLike, labels: ArrayLike, metric: ThresholdMetric = "accuracy") -> Calibration:
-    """Platt scaling and the threshold of best accuracy or F1, fitted on dev pairs; a label above 0 is a match.
+    """Fit Platt scaling and the threshold of highest accuracy or F1 on dev pairs; a label above 0 is positive.
 
-    Where higher scores do not go with more matches, the slope is 0 and every probability is the share of matches:
-    a falling curve would contradict the ranking.
+    If higher scores do not mean more positives, the slope is 0 and every probability is the share of positives: a
+    decreasing curve would contradict the ranking.
     """
-    s, right = both_kinds(scores, labels)
-    matches = int(right.sum())
-    # Platt's targets: short of 1 and 0 by what one unseen pair of each kind would change, so the fit is always finite.
-    target = np.where(right, (matches + 1) / (matches + 2), 1 / (len(s) - matches + 2))
-    slope, offset = _logistic(s, target) if s.min() < s.max() else (0.0, 0.0)
+    s, positive = positives_and_negatives(scores, labels)
+    positives = int(positive.sum())
+    # Platt's smoothed targets instead of 1 and 0, so that the fit is finite even for separable scores.
+    target = np.where(positive, (positives + 1) / (positives + 2), 1 / (len(s) - positives + 2))
+    slope, offset = _fit_logistic(s, target) if s.min() < s.max() else (0.0, 0.0)
     if slope <= 0:
-        slope, offset = 0.0, _logit(matches / len(s))
-    return Calibration(slope, offset, best_threshold(s, right, metric))
+        slope, offset = 0.0, _logit(positives / len(s))
+    return Calibration(slope, offset, best_threshold(s, positive, metric))
 
 
-def _logistic(x: Column, target: Column) -> tuple[float, float]:
-    """The slope and offset of least Σ log(1 + exp z) − target · z with z = slope · x + offset, by Newton's method."""
-    centre, spread = x.mean(), x.std()
-    design = np.stack([(x - centre) / spread, np.ones_like(x)], axis=1)
+def _fit_logistic(x: Column, target: Column) -> tuple[float, float]:
+    """Minimize Σ log(1 + exp z) − target · z with z = slope · x + offset by Newton's method."""
+    mean, std = x.mean(), x.std()
+    design = np.stack([(x - mean) / std, np.ones_like(x)], axis=1)
 
     def loss(w: Column) -> float:
         z = design @ w
@@ -87,12 +85,12 @@ def _logistic(x: Column, target: Column) -> tuple[float, float]:
         while rate > 1e-10 and loss(w - rate * step) > loss(w) - 1e-4 * rate * float(gradient @ step):
             rate /= 2
         w = w - rate * step
-    slope = float(w[0] / spread)
-    return slope, float(w[1] - slope * centre)
+    slope = float(w[0] / std)
+    return slope, float(w[1] - slope * mean)
 
 
 def _sigmoid(z: Column) -> Column:
-    # Each step rises or falls throughout, so rounding never turns the order of two scores; beyond 700 exp overflows.
+    # Every operation is monotonic, so rounding never swaps two scores. exp overflows above 700.
     p: Column = 1 / (1 + np.exp(-np.clip(z, -700, 700)))
     return p
 

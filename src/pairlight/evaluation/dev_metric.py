@@ -1,33 +1,41 @@
-"""How dev judges an epoch: by one metric, and whether it can is said before training."""
+"""The metric on the dev set that chooses the best epoch."""
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairlight.core.errors import InputError, unknown_name
 from pairlight.data.pairs import Pairs
-from pairlight.core.errors import InputError
+from pairlight.evaluation.classification import best_threshold
 from pairlight.evaluation.evaluate import evaluate_scores
-from pairlight.evaluation.labelled import ThresholdMetric, best_threshold
-from pairlight.evaluation.result import Kind
-from pairlight.training.config import PAIR_METRICS
+from pairlight.evaluation.metrics import PAIR_METRICS, RANKING_METRICS, TaskType, ThresholdMetric
+
+_THRESHOLD_METRICS: dict[str, ThresholdMetric] = {"accuracy": "accuracy", "F1": "F1"}
 
 
 def dev_metric(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
-    """The dev metric, NaN where a score is; where it takes a threshold, the one that suits dev best."""
+    """Compute one metric on dev, with the best threshold for dev if it needs one; NaN if a score is not finite."""
+    if metric not in (*RANKING_METRICS, *PAIR_METRICS):
+        raise unknown_name("metric", metric, (*RANKING_METRICS, *PAIR_METRICS), option="metric")
     if not np.isfinite(scores).all():
         return float("nan")
-    named: dict[str, ThresholdMetric] = {"accuracy": "accuracy", "F1": "F1"}
-    threshold = best_threshold(scores, dev.labels, named[metric]) if metric in named else None
-    kind: Kind = "pairs" if metric in PAIR_METRICS else "ranking"
-    found = evaluate_scores(dev, scores, kind=kind, threshold=threshold).metrics
-    if metric not in found:
-        raise InputError(f"These labels have no {metric}: choose one of {', '.join(found)}.")
-    return found[metric]
+    threshold = None
+    if metric in _THRESHOLD_METRICS:
+        threshold = best_threshold(scores, dev.labels, _THRESHOLD_METRICS[metric])
+    task: TaskType = "pairs" if metric in PAIR_METRICS else "ranking"
+    metrics = evaluate_scores(dev, scores, task=task, threshold=threshold).metrics
+    if metric not in metrics:
+        raise InputError(
+            f"{metric} cannot be computed from these labels: choose from {', '.join(metrics)}.", option="metric"
+        )
+    return metrics[metric]
 
 
-def check_dev_metric(dev: Pairs, metric: str, set_aside: bool) -> None:
-    """Say so before training where dev can't choose an epoch."""
+def check_dev_metric(dev: Pairs, metric: str) -> None:
+    """Raise InputError if the metric cannot be computed on dev; call it before training."""
     try:
         dev_metric(dev, np.zeros(len(dev), np.float32), metric)
     except InputError as error:
-        more = " Wrong texts can be mined: --negatives random." if set_aside and (dev.labels > 0).all() else ""
-        raise InputError(f"The dev set can't choose the best epoch by {metric}. {error}{more}") from None
+        message = f"The best epoch cannot be chosen by {metric} on the dev set. {error}"
+        if dev.label is not None and (dev.label > 0).all():
+            raise InputError(f"{message} Or mine negatives: set negatives='random'.", option="negatives") from None
+        raise InputError(message, option=error.option) from None

@@ -1,55 +1,57 @@
-"""One way in: a pair table and its scores, measured as the table calls for."""
+"""Evaluation of the scores of a labeled table, as a ranking or as independent pairs."""
 
 from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pairlight.core.errors import unknown_name
 from pairlight.data.pairs import Pairs
-from pairlight.core.errors import InputError
-from pairlight.evaluation.labelled import graded, pair_metrics
-from pairlight.evaluation.ranking import rank_metrics
-from pairlight.evaluation.result import Kind, Result
+from pairlight.evaluation.classification import has_grades, pair_metrics
+from pairlight.evaluation.metrics import TaskType
+from pairlight.evaluation.ranking import ranking_metrics
+from pairlight.evaluation.result import EvaluationResult
 
 
-def task_type(pairs: Pairs) -> Kind:
-    """Ranking where at least half of the pairs share their list with another and some list mixes labels.
+def task_type(pairs: Pairs) -> TaskType:
+    """Return how a table is evaluated by default.
 
-    Anything else is labelled pairs, and so are labels that are not whole numbers, which ranking metrics cannot take.
+    It is "ranking" if at least half of the pairs are in a list with another pair, some list has different labels, and
+    all labels are whole numbers, as ranking metrics require. Otherwise it is "pairs".
     """
     label = pairs.labels
-    _, at, rows = np.unique(pairs.group, return_inverse=True, return_counts=True)
-    shared = 2 * np.sum(rows[at] > 1) >= len(at)
-    lowest, highest = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
+    _, at, sizes = np.unique(pairs.group, return_inverse=True, return_counts=True)
+    in_lists = 2 * np.sum(sizes[at] > 1) >= len(at)
+    lowest, highest = np.full(len(sizes), np.inf), np.full(len(sizes), -np.inf)
     np.minimum.at(lowest, at, label)
     np.maximum.at(highest, at, label)
     whole = np.all(label == np.rint(label))
-    return "ranking" if shared and np.any(lowest < highest) and whole else "pairs"
+    return "ranking" if in_lists and np.any(lowest < highest) and whole else "pairs"
 
 
 def default_metric(pairs: Pairs) -> str:
-    """What a table is judged by where nothing else is asked for."""
+    """Return the metric by which models are compared on a table if no other is chosen."""
     if task_type(pairs) == "ranking":
-        return "MAP" if np.any(pairs.labels <= 0) else "nDCG@10"  # MAP is 1 where every text is a right answer
-    return "Spearman" if graded(pairs.labels) else "accuracy"
+        return "MAP" if np.any(pairs.labels <= 0) else "nDCG@10"  # without negatives, MAP is always 1
+    return "Spearman" if has_grades(pairs.labels) else "accuracy"
 
 
 def evaluate_scores(
     pairs: Pairs,
     scores: ArrayLike,
     *,
-    kind: Kind | None = None,
+    task: TaskType | None = None,
     threshold: float | None = None,
     keep_empty: bool = False,
-) -> Result:
-    """Measure the scores of a labelled table; `task_type` chooses the kind where none is given.
+) -> EvaluationResult:
+    """Evaluate the scores of a labeled table; the default `task` is that of `task_type`.
 
-    `threshold` speaks only to labelled pairs and `keep_empty` only to rankings: see `pair_metrics`, `rank_metrics`.
+    `threshold` is used only for pairs and `keep_empty` only for ranking: see `pair_metrics` and `ranking_metrics`.
     """
     label = pairs.labels
-    kind = kind or task_type(pairs)
-    if kind == "ranking":
-        return rank_metrics(scores, label, pairs.group, keep_empty=keep_empty)
-    if kind == "pairs":
+    task = task or task_type(pairs)
+    if task == "ranking":
+        return ranking_metrics(scores, label, pairs.group, keep_empty=keep_empty)
+    if task == "pairs":
         return pair_metrics(scores, label, threshold=threshold)
-    raise InputError(f"No kind of evaluation is named {kind!r}: give one of {', '.join(get_args(Kind))}.")
+    raise unknown_name("task", task, get_args(TaskType), option="task")

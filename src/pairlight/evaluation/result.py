@@ -1,27 +1,28 @@
-"""What every evaluation gives back: the metrics, what they were measured on, and what was left out."""
+"""The result of an evaluation."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from pairlight.evaluation.columns import Column
-
-Kind = Literal["ranking", "pairs"]
+from pairlight.evaluation.metrics import TaskType
+from pairlight.evaluation.validation import Column
 
 
 @dataclass(frozen=True)
-class Result:
-    kind: Kind
-    metrics: dict[str, float]  # always in the same order for one kind
-    counted: int  # lists of a ranking, or pairs
-    left_out: int = 0  # lists without a right answer that were not counted
-    threshold: float | None = None  # the score from which a pair was called a match
+class EvaluationResult:
+    """Metrics, the number of lists or pairs they were computed on, and notes about what was left out."""
+
+    task: TaskType
+    metrics: dict[str, float]  # in the order of RANKING_METRICS or PAIR_METRICS
+    counted: int  # ranking lists, or pairs
+    left_out: int = 0  # ranking lists without a positive that were not counted
+    threshold: float | None = None  # pairs with this score or more were classified as positive
     notes: tuple[str, ...] = ()
     per_list: dict[str, Column] = field(default_factory=dict, repr=False, compare=False)  # ranking: for significance
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but the values of single lists, ready for JSON."""
+        """Return everything except the values of single lists, in a form ready for JSON."""
         return {
-            "kind": self.kind,
+            "task": self.task,
             "metrics": dict(self.metrics),
             "counted": self.counted,
             "left_out": self.left_out,

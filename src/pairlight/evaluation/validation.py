@@ -1,4 +1,4 @@
-"""What is measured comes in as columns: finite numbers, one for each pair, equal in length."""
+"""Checks of scores and labels before metrics are computed."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,7 +8,8 @@ from pairlight.core.errors import InputError
 Column = NDArray[np.float64]
 
 
-def column(name: str, values: ArrayLike) -> Column:
+def check_column(name: str, values: ArrayLike) -> Column:
+    """Return the values as a one-dimensional array of finite numbers, or raise InputError."""
     try:
         numbers = np.asarray(values, np.float64)
     except (TypeError, ValueError) as error:
@@ -18,25 +19,27 @@ def column(name: str, values: ArrayLike) -> Column:
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
         raise InputError(
-            f"{name}[{bad[0]}] is {numbers[bad[0]]} ({len(bad)} such of {len(numbers)}): "
-            "only finite numbers can be measured; drop these pairs or mend what made them."
+            f"{name}[{bad[0]}] is {numbers[bad[0]]} ({len(bad)} of {len(numbers)} values are not finite): give finite "
+            "numbers."
         )
     return numbers
 
 
-def columns(scores: ArrayLike, labels: ArrayLike) -> tuple[Column, Column]:
-    s, y = column("scores", scores), column("labels", labels)
+def check_scores_and_labels(scores: ArrayLike, labels: ArrayLike) -> tuple[Column, Column]:
+    """Check both columns and that they have the same length."""
+    s, y = check_column("scores", scores), check_column("labels", labels)
     if len(s) != len(y):
-        raise InputError(f"There are {len(s)} scores and {len(y)} labels: give one of each for each pair.")
+        raise InputError(f"There are {len(s)} scores, but {len(y)} labels: give one of each for each pair.")
     return s, y
 
 
-def grades(labels: Column) -> list[int]:
-    """Labels as the whole numbers that ranking metrics and qrels files are made for."""
+def integer_grades(labels: Column) -> list[int]:
+    """Return labels as integers, which ranking metrics and qrels files require."""
     bad = np.flatnonzero(labels != np.rint(labels))
     if len(bad):
         raise InputError(
-            f"labels[{bad[0]}] is {labels[bad[0]]:g}, and ranking needs whole numbers: "
-            "round the labels, or measure them as labelled pairs (kind 'pairs')."
+            f"labels[{bad[0]}] is {labels[bad[0]]:g}, but ranking metrics need whole numbers: round the labels, or "
+            "evaluate the pairs independently (task='pairs').",
+            option="task",
         )
     return [int(label) for label in labels.tolist()]

@@ -1,94 +1,86 @@
-"""What one cell of a paper's table does: train, measure, and keep what a significance test needs."""
+"""What is run and what comes of it: run specifications and run results."""
 
-import time
-from typing import Any
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
-import numpy as np
+from pairlight.experiments.dataset_settings import settings_on
+from pairlight.experiments.records import Record
 
-from pairlight.experiments.compare import Cell, Parts, trained
-from pairlight.data.pairs import Pairs
-from pairlight.evaluation.evaluate import evaluate_scores
-from pairlight.evaluation.labelled import best_threshold
-from pairlight.evaluation.result import Result
+Value = bool | int | float | str
+Values = Mapping[str, Value]  # settings of a model, or training options, by name
 
 
-def with_lists(cell: Cell, parts: Parts) -> dict[str, Any]:
-    """Train as `compare` does; keep the test metric of every list, or whether each pair was called right.
+@dataclass(frozen=True)
+class RunSpec:
+    """One training: a model with its settings, the training options and the seed."""
 
-    The seconds of a cell are the processor's: it has one thread, so they are the same on a busy machine.
+    model: str
+    seed: int
+    settings: Values
+    options: Values
+
+    @property
+    def name(self) -> str:
+        """A file name that no other specification has."""
+        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
+        return f"{self.model}-{self.seed}-{digest}"
+
+
+@dataclass(frozen=True)
+class EpochResult(Record):
+    """One epoch of a run."""
+
+    epoch: int
+    loss: float
+    metric: float | None  # on dev
+    seconds: float
+    test: float | None = None  # the same metric on test, in experiments that measure it after every epoch
+
+
+Epochs = tuple[EpochResult, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult(Record):
+    """What a run measured."""
+
+    model: str
+    seed: int
+    settings: Values
+    options: Values
+    dev: dict[str, float]  # metrics
+    test: dict[str, float]
+    epochs: Epochs
+    train_seconds: float  # of all epochs
+    seconds: float  # of everything: word vectors, training and evaluation
+    parameters: int  # trained ones
+    per_list: dict[str, list[float]] = field(default_factory=dict)  # test metrics of every list or pair
+
+
+def plan_run(dataset: str, model: str, seed: int, options: Values) -> RunSpec:
+    """The run of a model with the settings that suit it on a named dataset; `options` override its options there.
+
+    On any other dataset, the defaults of the model are used.
     """
-    started = time.process_time()
-    matcher, told = trained(cell, parts)
-    test = parts["test"]
-    threshold = None if matcher.calibration is None else matcher.calibration.threshold
-    scores = matcher.predict(test)
-    return told | {
-        "seconds": round(time.process_time() - started, 1),
-        "per_list": per_list(test, scores, evaluate_scores(test, scores, threshold=threshold)),
-    }
+    found = settings_on(dataset, model)
+    return RunSpec(model, seed, with_seed(model, found.settings, seed), {**found.options, **options})
 
 
-BY_LABELS = {"loss": "bce", "metric": "accuracy"}  # how `every_epoch` trains, whatever a model's recipe says
-
-
-def every_epoch(cell: Cell, parts: Parts) -> dict[str, Any]:
-    """Train on labelled pairs and measure dev and test after every epoch, each at the threshold that suits dev best."""
-    import torch
-
-    from pairlight.models import model_class
-    from pairlight.inference.scoring import score_pairs
-    from pairlight.core.progress import ProgressReporter
-    from pairlight.training.loop import fit
+def plan_runs(dataset: str, models: Sequence[str], seeds: Sequence[int], options: Values) -> list[RunSpec]:
+    """The runs of all models with all seeds; unknown models and invalid options are errors."""
     from pairlight.training.config import TrainingConfig
-    from pairlight.training.initialize import start
 
-    started = time.process_time()
-    options = TrainingConfig.of(
-        model_class(cell.model).training_defaults, cell.options | BY_LABELS | {"seed": cell.seed}
-    )
-    torch.manual_seed(cell.seed)
-    tokenizer, model = start(cell.model, cell.settings, parts["train"], options, ProgressReporter(None))
-    encoded = {part: tokenizer.encode(pairs.texts, options.max_length) for part, pairs in parts.items()}
-    model.fit_statistics(encoded["train"], parts["train"])
-
-    def measured() -> dict[str, tuple[Any, Result]]:
-        scores = {part: score_pairs(model, encoded[part], parts[part].left, parts[part].right) for part in parts}
-        threshold = best_threshold(scores["dev"], parts["dev"].labels)
-        return {
-            part: (scores[part], evaluate_scores(parts[part], scores[part], kind="pairs", threshold=threshold))
-            for part in ("dev", "test")
-        }
-
-    on_test: list[float] = []
-
-    def judge() -> float:
-        found = measured()
-        on_test.append(found["test"][1].metrics["accuracy"])
-        return found["dev"][1].metrics["accuracy"]
-
-    history = fit(model, encoded["train"], parts["train"], options, judge=judge)
-    found = measured()
-    return {
-        "model": cell.model,
-        "seed": cell.seed,
-        "settings": cell.settings,
-        "options": cell.options,
-        "dev": found["dev"][1].metrics,
-        "test": found["test"][1].metrics,
-        "epochs": len(history.epochs),
-        "curve": [epoch | {"test": test} for epoch, test in zip(history.epochs, on_test, strict=True)],
-        "seconds": round(time.process_time() - started, 1),
-        "parameters": sum(p.numel() for p in model.parameters() if p.requires_grad),
-        "per_list": per_list(parts["test"], *found["test"]),
-    }
+    TrainingConfig.of({}, options)
+    return [plan_run(dataset, model, seed, options) for model in models for seed in seeds]
 
 
-def per_list(test: Pairs, scores: Any, result: Result) -> dict[str, list[float]]:
-    """The values that two models are compared by: metrics of each list, or of each pair 1 where it was called right."""
-    if result.kind == "ranking":
-        return {name: values.round(6).tolist() for name, values in result.per_list.items()}
-    if result.threshold is None:
-        return {}
-    return {
-        "accuracy": ((np.asarray(scores, np.float64) >= result.threshold) == (test.labels > 0)).astype(int).tolist()
-    }
+def with_seed(model: str, settings: Values, seed: int) -> Values:
+    """The settings, checked; a model that draws random numbers when it scores gets the seed as a setting too."""
+    from pairlight.models import model_class
+    from pairlight.models.settings import check_settings, model_settings
+
+    found = model_class(model)
+    own = {"seed": seed} if "seed" in model_settings(found) else {}
+    return check_settings(model, found, {**settings, **own})

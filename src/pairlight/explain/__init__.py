@@ -1,1 +1,1 @@
-"""Why two texts match: a scored pair becomes plain data, and the data a terminal's lines, a picture or a page."""
+"""Explanations of scores as plain data, and how they are rendered."""

@@ -1,82 +1,184 @@
-"""What each word of either text adds to the score: by leaving it out, and by growing its vector from zero."""
+"""What each word contributes to the score: by leave-one-out and by integrated gradients."""
 
-from collections.abc import Set
+import functools
+from collections.abc import Collection, Set
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from pairlight.explain.data import Contributions, Zeroed
-from pairlight.explain.trace import Integrated, Run, integrated, readers_of_words
-from pairlight.models.base import PairModel
-from pairlight.inference.scoring import score_pairs
+from pairlight.explain.data import Contributions, ZeroedInput
+from pairlight.explain.trace import LayerCall, ReplayTrace, Trace, embedding_layers, output_list
+from pairlight.inference.scorer import Scorer
+from pairlight.layers.layer import Layer
 from pairlight.layers.types import Tokens
 from pairlight.text.tokenizer import TokenizedTexts
 
+STEPS = (16, 64, 256)  # tried in this order until the residual is small enough
+TARGET_RESIDUAL = 0.02  # as a share of score - baseline: below this, no more steps are taken
+MAX_RESIDUAL = 0.1  # above this, the attributions are not used
 
-def left_out(model: PairModel, encoded: TokenizedTexts) -> Contributions:
-    """The score of texts 0 and 1 minus that without each of their words; text 2 is the empty one, as a model reads it.
 
-    All pairs are scored in one go. A text of a single word becomes the empty one without it.
+# Leave-one-out
+
+
+def leave_one_out(scorer: Scorer, texts: TokenizedTexts) -> Contributions:
+    """The score of texts 0 and 1 minus their score without each of the words.
+
+    Text 2 is the empty text, which replaces a text of one word. All pairs are scored in one call.
     """
-    left, right, empty = (encoded.ids[encoded.start[t] : encoded.start[t + 1]] for t in range(3))
-    texts = [left, right]
+    left, right, empty = (texts.ids[texts.start[t] : texts.start[t + 1]] for t in range(3))
+    shorter = [left, right]
     for text in (left, right):
-        texts += [np.delete(text, place) if len(text) > 1 else empty for place in range(len(text))]
-    start = np.concatenate([[0], np.cumsum([len(text) for text in texts])])
-    shorter = TokenizedTexts(np.concatenate(texts), start, 0, encoded.spelling, _joins_left(encoded))
+        shorter += [np.delete(text, t) if len(text) > 1 else empty for t in range(len(text))]
+    start = np.concatenate([[0], np.cumsum([len(text) for text in shorter])])
+    without = TokenizedTexts(np.concatenate(shorter), start, 0, texts.ngrams, _joins_without_each(texts))
     L, R = len(left), len(right)
-    lefts = np.r_[0, 2 : 2 + L, np.zeros(R, int)]
-    rights = np.r_[1, np.ones(L, int), 2 + L : 2 + L + R]
-    scores = score_pairs(model, shorter, lefts, rights).astype(float)
-    adds = scores[0] - scores[1:]
-    return Contributions("leave-one-out", tuple(adds[:L].tolist()), tuple(adds[L:].tolist()))
+    left_numbers = np.r_[0, 2 : 2 + L, np.zeros(R, int)]
+    right_numbers = np.r_[1, np.ones(L, int), 2 + L : 2 + L + R]
+    scores = scorer.score_tokenized(without, left_numbers, right_numbers).astype(float)
+    values = scores[0] - scores[1:]
+    return Contributions("leave-one-out", tuple(values[:L].tolist()), tuple(values[L:].tolist()))
 
 
-def _joins_left(encoded: TokenizedTexts) -> NDArray[np.int32] | None:
-    """The parses of the texts of `left_out`: what was joined with the missing word goes up in its place."""
-    if encoded.joins is None:
-        return None
-    both = [encoded.joins[encoded.start[t] : encoded.start[t + 1]] for t in range(2)]
-    shorter = [joins_without(joins, {place}) for joins in both for place in range(len(joins))]
-    return np.concatenate([*both, *shorter])
+def joins_without(joins: NDArray[np.int32], removed: Set[int]) -> NDArray[np.int32]:
+    """The merge positions of a text's parse tree without some of its words, padded with -1.
 
-
-def joins_without(joins: NDArray[np.int32], gone: Set[int]) -> NDArray[np.int32]:
-    """The join places of a text without some of its words; -1 where there is no join more."""
+    A node that was merged with a removed word takes the place of their parent.
+    """
     found: list[int] = []
-    there = [place not in gone for place in range(len(joins))]
-    words = max(sum(there), 1)
+    present = [t not in removed for t in range(len(joins))]
+    words = max(sum(present), 1)
     for at in joins[:-1].tolist() if joins[0] >= 0 else []:
-        if there[at] and there[at + 1]:
-            found.append(sum(there[:at]))
-        there[at : at + 2] = [there[at] or there[at + 1]]
+        if present[at] and present[at + 1]:
+            found.append(sum(present[:at]))
+        present[at : at + 2] = [present[at] or present[at + 1]]
     return np.array(found + [-1] * (words - len(found)), np.int32)
 
 
-def grown(seen: Run) -> Integrated | None:
-    """Integrated gradients of the word vectors, where there are any that the score follows."""
-    modules = readers_of_words(seen)
-    return integrated(seen, modules) if modules else None
+def _joins_without_each(texts: TokenizedTexts) -> NDArray[np.int32] | None:
+    """The merge positions of the texts in `leave_one_out`."""
+    if texts.joins is None:
+        return None
+    both = [texts.joins[texts.start[t] : texts.start[t + 1]] for t in range(2)]
+    shorter = [joins_without(joins, {t}) for joins in both for t in range(len(joins))]
+    return np.concatenate([*both, *shorter])
 
 
-def by_vectors(seen: Run, found: Integrated) -> Contributions:
-    """What each word's vector adds on its way from zero."""
-    left, right = torch.zeros(seen.left.ids.shape[1]), torch.zeros(seen.right.ids.shape[1])
-    for part in found.parts:
-        tokens = [each for each in part.call.args if isinstance(each, Tokens)][part.index]
-        side = left if tokens is found.left else right
-        side += part.adds.sum(-1).cpu().float()
-    return _of(left, right, found, "word vectors")
+# Integrated gradients
 
 
-def by_cells(found: Integrated) -> Contributions:
-    """What the cells of each word add on the grid's way from zero, half to either side."""
-    adds = sum(part.adds.sum(0) for part in found.parts).cpu().float() / 2  # type: ignore[union-attr]
-    return _of(adds.sum(1), adds.sum(0), found, "interaction grid")
+@dataclass(frozen=True)
+class OutputAttribution:
+    """One output x of a layer, and the mean gradient of the score on the way from 0 to x."""
+
+    call: LayerCall
+    index: int  # which of the outputs of the call
+    x: Tensor
+    gradient: Tensor
+
+    @property
+    def contributions(self) -> Tensor:
+        return self.x * self.gradient
 
 
-def _of(left: Tensor, right: Tensor, found: Integrated, zeroed: Zeroed) -> Contributions:
-    adds = tuple(left.tolist()), tuple(right.tolist())
-    return Contributions("integrated-gradients", *adds, found.baseline, found.residual, zeroed)
+@dataclass(frozen=True)
+class IntegratedGradients:
+    """Attributions to the outputs of layers; their contributions and the residual sum to score - baseline."""
+
+    left: Tokens  # the left text as it was passed to the model, one copy per step
+    outputs: list[OutputAttribution]
+    baseline: float
+    residual: float
+    difference: float  # score - baseline
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the contributions explain nearly all of score - baseline."""
+        return abs(self.residual) <= MAX_RESIDUAL * abs(self.difference) + 1e-6
+
+
+def integrated_gradients(trace: Trace, layers: Collection[Layer]) -> IntegratedGradients | None:
+    """Attribute the score to the outputs of these layers; None if the score does not depend on them smoothly."""
+    found = None
+    for steps in STEPS:
+        found = _integrate(trace, layers, steps)
+        if found is None or abs(found.residual) <= TARGET_RESIDUAL * abs(found.difference) + 1e-7:
+            break
+    return found
+
+
+def word_vector_gradients(trace: Trace) -> IntegratedGradients | None:
+    """Attribute the score to the word vectors; None if it does not depend on word vectors."""
+    layers = embedding_layers(trace)
+    return integrated_gradients(trace, layers) if layers else None
+
+
+def contributions_of_vectors(trace: Trace, found: IntegratedGradients) -> Contributions:
+    """The contributions of words from attributions to their vectors."""
+    left, right = torch.zeros(trace.left.ids.shape[1]), torch.zeros(trace.right.ids.shape[1])
+    for output in found.outputs:
+        side = left if tokens_of(output) is found.left else right
+        side += output.contributions.sum(-1).cpu().float()
+    return _contributions(left, right, found, "word vectors")
+
+
+def contributions_of_cells(found: IntegratedGradients) -> Contributions:
+    """The contributions of words from attributions to a grid: half of every cell to each of its two words."""
+    cells = sum(output.contributions.sum(0) for output in found.outputs).cpu().float() / 2  # type: ignore[union-attr]
+    return _contributions(cells.sum(1), cells.sum(0), found, "interaction grid")
+
+
+def tokens_of(output: OutputAttribution) -> Tokens:
+    """The tokens that an output of an embedding layer was computed from."""
+    return [arg for arg in output.call.args if isinstance(arg, Tokens)][output.index]
+
+
+@functools.cache
+def _gauss(steps: int) -> tuple[Any, Any]:
+    """Points in [-1, 1] and their weights, for Gauss-Legendre quadrature."""
+    return np.polynomial.legendre.leggauss(steps)
+
+
+def _integrate(trace: Trace, layers: Collection[Layer], steps: int) -> IntegratedGradients | None:
+    points, weights = _gauss(steps)
+    dtype = next((parameter.dtype for parameter in trace.model.parameters()), torch.float32)
+    # The last two copies of the pair are the baseline and the pair itself.
+    alpha = torch.tensor([*(points + 1) / 2, 0.0, 1.0], dtype=dtype, device=trace.left.ids.device)
+    weight = torch.tensor([*weights / 2, 0.0, 0.0], dtype=dtype, device=alpha.device)
+    leaves: list[tuple[LayerCall, int, Tensor, Tensor]] = []
+
+    def scale(layer: Layer, args: tuple[Any, ...], output: Any) -> Any:
+        def scaled(index: int, each: Any) -> Any:
+            x = (each if isinstance(each, Tensor) else each.x).detach()
+            leaf = (x * alpha.view(-1, *[1] * (x.dim() - 1))).requires_grad_()
+            leaves.append((LayerCall(layer, args, output), index, x[-1], leaf))
+            return leaf if isinstance(each, Tensor) else replace(each, x=leaf)
+
+        edited = [scaled(index, each) for index, each in enumerate(output_list(output))]
+        return type(output)(edited) if isinstance(output, (list, tuple)) else edited[0]
+
+    with torch.enable_grad():
+        replay = ReplayTrace(trace, layers, len(alpha), scale)
+        scores = replay.scores()
+        if not scores.requires_grad:
+            return None
+        gradients = torch.autograd.grad((scores * weight).sum(), [leaf for *_, leaf in leaves], allow_unused=True)
+    if all(gradient is None for gradient in gradients):
+        return None
+    outputs = [
+        OutputAttribution(call, index, x, torch.zeros_like(x) if gradient is None else gradient.sum(0))
+        for (call, index, x, _), gradient in zip(leaves, gradients, strict=True)
+    ]
+    baseline, score = scores[-2:].tolist()
+    difference = score - baseline
+    residual = difference - sum(float(output.contributions.sum()) for output in outputs)
+    return IntegratedGradients(replay.left, outputs, baseline, residual, difference)
+
+
+def _contributions(left: Tensor, right: Tensor, found: IntegratedGradients, zeroed: ZeroedInput) -> Contributions:
+    values = tuple(left.tolist()), tuple(right.tolist())
+    return Contributions("integrated-gradients", *values, found.baseline, found.residual, zeroed)

@@ -1,7 +1,7 @@
-"""A scored pair as plain data: what the model read, what it saw, and what each word added; JSON in and out.
+"""The explanation of a scored pair as plain data, with JSON in and out.
 
-Everything a terminal, a picture or a page shows comes from here. Words are numbered from 0 on either side, left words
-are rows (i), right words are columns (j). Whatever `adds` to the score is told in units of the score itself.
+Words are numbered from 0 in each text. Left words are rows (i) of a grid, right words are columns (j). A contribution
+is measured in units of the score.
 """
 
 import json
@@ -12,97 +12,101 @@ from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hin
 
 from pairlight.core.errors import InputError
 
-FORMAT = 1
-Method = Literal["leave-one-out", "integrated-gradients"]
-Zeroed = Literal["word vectors", "interaction grid"]
+FORMAT = 2
+AttributionMethod = Literal["leave-one-out", "integrated-gradients"]
+ZeroedInput = Literal["word vectors", "interaction grid"]
 GridKind = Literal["interaction", "attention", "state", "gate"]
-Likeness = Literal["score", "words"]
+SimilarityBasis = Literal["score", "words"]
 
 
 @dataclass(frozen=True)
-class Word:
-    """A word as the model reads it, and where it stands in the text as it was given."""
+class WordSpan:
+    """A word as the model reads it, and its position in the original text."""
 
-    text: str  # lower case
-    start: int  # side.text[start:end] is the word as it was written
+    text: str  # in lower case
+    start: int  # the original spelling is text[start:end]
     end: int
-    known: bool = True  # False: never seen in training, so it shares the vector of all unknown words
+    known: bool = True  # False for an out-of-vocabulary word
 
 
 @dataclass(frozen=True)
-class Side:
-    """One of the two texts, with the words the model read of it."""
+class TextView:
+    """One of the two texts and the words that the model reads."""
 
     text: str
-    words: tuple[Word, ...]
-    cut: int = 0  # words behind the model's limit, which it never saw
+    words: tuple[WordSpan, ...]
+    truncated: int = 0  # words after the model's length limit, which are not read
 
 
 @dataclass(frozen=True)
 class Contributions:
-    """What each word adds to the score; below 0 where the score would be higher without it.
+    """What each word contributes to the score; negative if the score would be higher without it.
 
-    leave-one-out: the score of the pair minus its score without the word. These need not add up to anything.
-    integrated-gradients: each word's part of score - baseline, where the baseline is the score of the same pair with
-    all word vectors at zero. left, right and residual add up to score - baseline: the residual is what is missing.
-    A model that does not see how long vectors are has its interaction grid led from zero instead, and half of what a
-    cell adds goes to either of its words.
+    leave-one-out         the score of the pair minus its score without the word. The values need not have a meaningful
+                          sum.
+    integrated-gradients  the share of the word in score - baseline, where the baseline is the score of the same pair
+                          with all word vectors set to zero. The values of both texts and the residual, an error of the
+                          numerical integration, sum to score - baseline. For models that ignore the length of word
+                          vectors, the interaction grid is set to zero instead of the vectors, and each of the two words
+                          of a cell gets half of its contribution.
     """
 
-    method: Method
-    left: tuple[float, ...]  # one for each word of the left side
+    method: AttributionMethod
+    left: tuple[float, ...]  # one value per word of the left text
     right: tuple[float, ...]
     baseline: float | None = None
     residual: float | None = None
-    zeroed: Zeroed | None = None  # what is zero in the baseline
+    zeroed: ZeroedInput | None = None  # what is zero in the baseline
 
 
 @dataclass(frozen=True)
-class Span:
-    """What a row or a column of a grid stands for: words[first:end] of its side; a single word in most models.
+class AxisLabel:
+    """A row or column of a grid: words[first:end] of its text, a single word for most models.
 
-    first == end where no words can be named.
+    first == end if the position does not correspond to particular words.
     """
 
-    label: str
+    text: str
     first: int
     end: int
 
 
 @dataclass(frozen=True)
-class Grid:
-    """One channel: a value for every row and column.
+class GridView:
+    """One channel of a grid: a value for every row and column.
 
-    interaction: what two positions have to do with each other, as the model computed it
-    attention:   how much each word looks at each word of the other side, from 0 to 1 (ESIM)
-    state:       what the model made of everything up to this cell (Match-SRNN), in one dimension
-    gate:        how much of a cell's state came from one direction (Match-SRNN), from 0 to 1, the mean over dimensions
+    interaction  how two positions interact, as computed by the model
+    attention    the attention of each word to each word of the other text, from 0 to 1 (ESIM)
+    state        one dimension of the state of every cell (Match-SRNN)
+    gate         the share of a cell's state that comes from one direction (Match-SRNN), from 0 to 1, as the mean over
+                 all dimensions
     """
 
     name: str
     kind: GridKind
-    rows: tuple[Span, ...]
-    columns: tuple[Span, ...]
+    rows: tuple[AxisLabel, ...]
+    columns: tuple[AxisLabel, ...]
     values: tuple[tuple[float, ...], ...]  # values[row][column]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A cell of a grid that counts, most important first."""
+class TopCell:
+    """One of the most important cells of a grid."""
 
-    grid: int  # its place in `grids`
+    grid: int  # the index of the grid in `grids`
     i: int  # row
     j: int  # column
     value: float
-    order: int  # 1 for the strongest of its grid, and so on
-    adds: float | None = None  # to the score, against a grid of zeros
-    # adds / the sum of |adds| over all cells, or over those told where each was weighed alone: from -1 to 1
+    rank: int  # 1 for the most important cell of its grid
+    contribution: float | None = None  # to the score, compared with a grid of zeros
+    # The contribution divided by the sum of absolute contributions, from -1 to 1. The sum is over all cells, or over the
+    # top cells if each was set to zero separately.
     share: float | None = None
 
 
 @dataclass(frozen=True)
-class Weights:
-    """One number for each word of a side, as the model itself weighs it: attention, idf."""
+class WordWeights:
+    """One weight per word, as the model itself computes it: attention or idf."""
 
     name: str
     left: tuple[float, ...] | None = None
@@ -110,49 +114,49 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Path:
-    """The way the match was built, from the cell where the scan ends back to where it began (Match-SRNN)."""
+class GatePath:
+    """The cells that the last state was built from, backtraced along the largest gates (Match-SRNN)."""
 
-    name: str  # forward, backward
-    cells: tuple[tuple[int, int], ...]  # (i, j), in the order of backtracing
+    name: str  # forward or backward
+    cells: tuple[tuple[int, int], ...]  # (i, j), starting with the last cell of the scan
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of a model's own account: a term, a bin, a topic, a trigram, a pooled cell."""
+    """One row of a table: a term, a bin, a topic, a character n-gram or a pooled cell."""
 
     label: str
-    left: tuple[int, ...] = ()  # words of the left side it is about
+    left: tuple[int, ...] = ()  # the words of the left text that it is about
     right: tuple[int, ...] = ()
-    adds: float | None = None  # to the score, or to what the score is made of where `Table.about` says so
-    values: Mapping[str, float] | None = None  # further numbers, each with its name
+    contribution: float | None = None  # to the score, or to what `FactTable.description` names
+    values: Mapping[str, float] | None = None  # more values, by name
 
 
 @dataclass(frozen=True)
-class Table:
-    """What a model's own mechanism says beside its grids, most important first."""
+class FactTable:
+    """Details of a model's mechanism other than grids, most important first."""
 
     name: str
-    about: str  # one sentence: how to read it
+    description: str  # one sentence on how to read the table
     facts: tuple[Fact, ...]
 
 
 @dataclass(frozen=True)
-class Neighbour:
-    """A training pair that is like the explained one to the model."""
+class Neighbor:
+    """A training pair that the model treats similarly to the explained pair."""
 
     left: str
     right: str
-    label: float  # as it was given for training
-    score: float  # as the model scores it now
-    likeness: float  # from 0 to 1, where the two pairs are the same
-    row: int  # its place among the training pairs, from 0
-    by: Likeness = "score"  # what is alike: what enters the score, or the words where the model has no such stage
+    label: float  # the training label
+    score: float  # the current score of the training pair
+    similarity: float  # from 0 to 1
+    row: int  # index among the training pairs
+    basis: SimilarityBasis = "score"  # compares the inputs of the scoring layer, or words for models without one
 
 
 @dataclass(frozen=True)
-class Plain:
-    """What can be written as JSON and read again."""
+class JsonRecord:
+    """Base class of records that can be written to and read from JSON."""
 
     def as_dict(self) -> dict[str, Any]:
         return {"format": FORMAT, **asdict(self)}
@@ -162,98 +166,112 @@ class Plain:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        again = "write it anew with `pairlight explain --json`"
+        name = cls.__name__.lower()
         if not isinstance(data, Mapping) or not isinstance(data.get("format"), int):
-            raise InputError(f"This is no {cls.__name__.lower()}, it has no format number: {again}.")
-        if data["format"] > FORMAT:
-            raise InputError(f"This has format {data['format']}, pairlight reads up to {FORMAT}: install a newer one.")
+            raise InputError(f"This is not a saved {name}, because it has no format number: save the {name} again.")
+        if data["format"] != FORMAT:
+            fix = "install a newer version" if data["format"] > FORMAT else "explain the texts again"
+            raise InputError(f"This {name} has format {data['format']}, and this version reads format {FORMAT}: {fix}.")
         try:
-            return _made(cls, {name: value for name, value in data.items() if name != "format"})
+            return _parse(cls, {name: value for name, value in data.items() if name != "format"})
         except (TypeError, ValueError) as error:
-            raise InputError(f"This {cls.__name__.lower()} is damaged ({error}): {again}.") from None
+            raise InputError(f"This {name} is damaged ({error}): save it again.") from None
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         try:
             data = json.loads(text)
         except ValueError as error:
-            raise InputError(f"This is no {cls.__name__.lower()}, it is no JSON: {error}.") from None
+            name = cls.__name__.lower()
+            raise InputError(f"This is not a saved {name}, because it is not JSON ({error}): save it again.") from None
         return cls.from_dict(data)
 
 
 @dataclass(frozen=True)
-class Explanation(Plain):
-    """Why one pair has its score."""
+class Explanation(JsonRecord):
+    """Why a pair has its score."""
 
     model: str
     score: float
-    left: Side
-    right: Side
+    left: TextView
+    right: TextView
     contributions: tuple[Contributions, ...] = ()
-    grids: tuple[Grid, ...] = ()  # empty where the model never lets positions meet
-    cells: tuple[Cell, ...] = ()
-    weights: tuple[Weights, ...] = ()
-    paths: tuple[Path, ...] = ()
-    tables: tuple[Table, ...] = ()
-    notes: tuple[str, ...] = ()  # what could not be told, and why
-    probability: float | None = None  # calibrated, where the model is
-    nearest: tuple[Neighbour, ...] = ()  # most like first; where they were asked for
+    grids: tuple[GridView, ...] = ()  # empty if the model does not compare positions
+    cells: tuple[TopCell, ...] = ()  # most important first
+    weights: tuple[WordWeights, ...] = ()
+    paths: tuple[GatePath, ...] = ()
+    tables: tuple[FactTable, ...] = ()
+    notes: tuple[str, ...] = ()  # what could not be explained, and why
+    probability: float | None = None  # set if the model is calibrated
+    nearest: tuple[Neighbor, ...] = ()  # most similar first; empty unless requested
 
     @property
-    def shown(self) -> int | None:
-        """The grid to look at first: the state the path runs over, else the one with the cell that counts most."""
-        states = [place for place, grid in enumerate(self.grids) if grid.kind == "state"]
+    def main_grid(self) -> int | None:
+        """The index of the grid to show first: the state of a scan, otherwise the grid of the most important cell."""
+        states = [number for number, grid in enumerate(self.grids) if grid.kind == "state"]
         if states:
             return states[0]
         return self.cells[0].grid if self.cells else (0 if self.grids else None)
 
-    def by(self, method: Method) -> Contributions | None:
-        """The contributions found by this method, where the model allows it."""
+    def contributions_by(self, method: AttributionMethod) -> Contributions | None:
+        """The contributions computed with this method, or None if the model does not support it."""
         return next((each for each in self.contributions if each.method == method), None)
 
 
 @dataclass(frozen=True)
-class Difference:
-    """Two words whose meeting adds more to the best candidate than to another one, or less."""
+class CellDifference:
+    """Two words whose cells contribute more, or less, to the best candidate than to another one."""
 
-    grid: str  # its name
-    left: str  # what the row stands for
-    right: str
-    i: int  # the row
-    best: tuple[int, ...]  # columns of the best candidate's cells that count; empty where there are none
-    other: tuple[int, ...]
-    adds: float  # to the best minus to the other
+    grid: str  # name of the grid
+    left: str  # label of the row
+    right: str  # label of the columns
+    i: int  # row
+    best_columns: tuple[int, ...]  # columns of top cells of the best candidate; empty if there are none
+    other_columns: tuple[int, ...]
+    contribution: float  # to the best candidate minus to the other one
 
 
 @dataclass(frozen=True)
-class Comparison(Plain):
-    """Why some right texts match a left one better than others: explanations, best score first, and what differs.
+class Comparison(JsonRecord):
+    """Why one right text scores higher than others for the same left text.
 
-    `left` has, for every left word, what it adds against the best candidate minus what it adds against each other one;
-    `cells` the same for the cells that count of either, the largest difference first, where the model has such cells.
+    Explanations are sorted by score, highest first. Entry n of both lists of differences compares the best candidate
+    with candidate n + 1.
     """
 
     explanations: tuple[Explanation, ...]
-    order: tuple[int, ...]  # which of the texts as they were given each explanation is of
-    left: tuple[tuple[float, ...], ...]  # [candidates - 1][left words], by leaving out
-    cells: tuple[tuple[Difference, ...], ...] = ()  # [candidates - 1][at most 12]
+    order: tuple[int, ...]  # the index of each explanation's right text among the texts given
+    # [candidates - 1][left words]: the leave-one-out contribution to the best candidate minus to the other one
+    left_differences: tuple[tuple[float, ...], ...]
+    # [candidates - 1][at most 12]: the same for top cells, largest absolute difference first
+    cell_differences: tuple[tuple[CellDifference, ...], ...] = ()
 
 
-def _made(kind: Any, value: Any) -> Any:
-    """The value as this type: dataclasses out of mappings, tuples out of lists."""
-    origin, inner = get_origin(kind), get_args(kind)
+@dataclass(frozen=True)
+class ReportCase:
+    """Explanations shown side by side in a report, with a description and the categories to filter by."""
+
+    explanations: tuple[Explanation, ...]
+    description: str = ""
+    roles: tuple[str, ...] = ()  # one heading per explanation
+    categories: tuple[str, ...] = ()
+
+
+def _parse(kind: Any, value: Any) -> Any:
+    """Convert a JSON value to this type: mappings to dataclasses, lists to tuples."""
+    origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return None if value is None else _made(next(each for each in inner if each is not type(None)), value)
+        return None if value is None else _parse(next(each for each in args if each is not type(None)), value)
     if origin is tuple:
-        kinds = [inner[0]] * len(value) if inner[-1] is Ellipsis else inner
-        return tuple(_made(each, part) for each, part in zip(kinds, value, strict=True))
+        kinds = [args[0]] * len(value) if args[-1] is Ellipsis else args
+        return tuple(_parse(each, part) for each, part in zip(kinds, value, strict=True))
     if origin is Literal:
-        if value not in inner:
-            raise ValueError(f"{value!r} is none of {', '.join(inner)}")
+        if value not in args:
+            raise ValueError(f"{value!r} is not one of {', '.join(args)}")
         return value
     if is_dataclass(kind):
         hints = get_type_hints(kind)
         if not isinstance(value, Mapping):
-            raise TypeError(f"{value!r} has no fields")
-        return kind(**{name: _made(hints.get(name), each) for name, each in value.items()})  # type: ignore[operator]
+            raise TypeError(f"{value!r} is not an object with fields")
+        return kind(**{name: _parse(hints.get(name), each) for name, each in value.items()})  # type: ignore[operator]
     return float(value) if kind is float else value

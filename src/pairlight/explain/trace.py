@@ -1,273 +1,185 @@
-"""Looking into a model from outside: what its stages give, and how the score follows when one of them is changed."""
+"""Records a forward pass layer by layer, and repeats it with edited outputs.
 
-import copy
-import functools
+Both go through `pairlight.layers.tracing`, so neither the model nor other threads that use it are affected.
+"""
+
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from pairlight.models.base import PairModel
+from pairlight.layers.layer import Layer
+from pairlight.layers.tracing import tracing
 from pairlight.layers.types import Grid, Seq, Tokens
-from pairlight.layers.tree_autoencoder import TreeAutoencoder
-from pairlight.layers.trees import Trees
+from pairlight.models.base import PairModel
 
-Hook = Callable[[nn.Module, tuple[Any, ...], Any], Any]
-M = TypeVar("M", bound=nn.Module)
-STEPS = (16, 64, 256)  # more are taken only where fewer don't add up
-ADDS_UP = 0.02  # the part of score - baseline that may be missing before more steps are taken
-MISSING = 0.1  # and that may be missing in the end
+LayerType = TypeVar("LayerType", bound=Layer)
+Edit = Callable[[Layer, tuple[Any, ...], Any], Any]  # layer, arguments, output -> the output to use instead
 
 
 @dataclass(frozen=True)
-class Call:
-    """A stage at work."""
+class LayerCall:
+    """One call of a layer."""
 
-    module: nn.Module
+    layer: Layer
     args: tuple[Any, ...]
     output: Any
+    notes: tuple[Any, ...] = ()  # what the layer passed to `tracing.note`
 
 
 @dataclass(frozen=True)
-class Run:
-    """One pair on its way through a model."""
+class Trace:
+    """The record of one forward pass with one pair."""
 
     model: PairModel
     left: Tokens
     right: Tokens
     score: float
-    calls: list[Call]  # in the order they ended, so that a stage stands behind those it is made of
-    trees: list[Trees]  # those that texts were read as, in the order of the calls
+    calls: list[LayerCall]  # in the order in which they returned, so that a layer follows the layers inside it
 
-    def of(self, kind: type[M]) -> Iterator[tuple[M, Call]]:
-        """The calls of all stages of this kind."""
-        return ((call.module, call) for call in self.calls if isinstance(call.module, kind))
-
-
-def apart(model: PairModel) -> PairModel:
-    """The model again on the same weights: its stages can be watched and changed while others score with the model."""
-    weights = (*model.parameters(), *model.buffers())
-    # A weight made in inference mode has no slope, but a copy of it has.
-    return copy.deepcopy(model, {id(each): each.clone() if each.is_inference() else each for each in weights}).eval()
+    def calls_of(self, kind: type[LayerType]) -> Iterator[tuple[LayerType, LayerCall]]:
+        """The calls of all layers of this type."""
+        return ((call.layer, call) for call in self.calls if isinstance(call.layer, kind))
 
 
-@contextmanager
-def hooked(modules: Collection[nn.Module], hook: Hook) -> Iterator[None]:
-    """These modules with a hook, for the time of the block."""
-    handles = [module.register_forward_hook(hook) for module in modules]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
+class RecordingTrace:
+    """A LayerTrace that records the calls of all layers."""
+
+    def __init__(self) -> None:
+        self.calls: list[LayerCall] = []
+        self._notes: list[list[Any]] = []  # one list for each call that has not returned yet
+
+    def watches(self, layer: Layer) -> bool:
+        return True
+
+    def call(self, layer: Layer, args: tuple[Any, ...]) -> Any:
+        self._notes.append([])
+        output = layer.forward(*args)
+        self.calls.append(LayerCall(layer, args, output, tuple(self._notes.pop())))
+        return output
+
+    def note(self, layer: Layer, value: Any) -> None:
+        self._notes[-1].append(value)
 
 
-@contextmanager
-def replayed(seen: Run, modules: Collection[nn.Module], times: int) -> Iterator[None]:
-    """These stages and all before them give so many copies of what they gave in the run, and compute nothing anew."""
-    last = max((at for at, call in enumerate(seen.calls) if call.module in modules), default=-1)
-    given: dict[nn.Module, list[Any]] = {}
-    for call in seen.calls[: last + 1]:
-        given.setdefault(call.module, []).append(call.output)
-    patched = list(_outermost(seen.model, modules, given))
-    for module in patched:
-        module.forward = _again(module.forward, [_copies(output, times) for output in given[module]])
-    try:
-        yield
-    finally:
-        for module in patched:
-            del module.forward
+class ReplayTrace:
+    """A LayerTrace that repeats a recorded pass with copies of its pair and edits the outputs of some layers.
+
+    The edited layers and the layers before them return their recorded outputs instead of computing them again.
+    """
+
+    def __init__(self, trace: Trace, layers: Collection[Layer], copies: int, edit: Edit) -> None:
+        self.model, self.layers, self.edit = trace.model, layers, edit
+        self.left, self.right = repeat_tokens(trace.left, copies), repeat_tokens(trace.right, copies)
+        self._recorded = recorded_outputs(trace, layers, copies)
+
+    def scores(self) -> Tensor:
+        """The score of every copy: [copies]."""
+        with tracing(self):
+            s: Tensor = self.model(self.left, self.right)
+        return s
+
+    def watches(self, layer: Layer) -> bool:
+        return layer in self.layers or layer in self._recorded
+
+    def call(self, layer: Layer, args: tuple[Any, ...]) -> Any:
+        outputs = self._recorded.get(layer)
+        output = outputs.pop(0) if outputs else layer.forward(*args)
+        return self.edit(layer, args, output) if layer in self.layers else output
+
+    def note(self, layer: Layer, value: Any) -> None:
+        pass
+
+
+@torch.no_grad()
+def trace_pair(model: PairModel, left: Tokens, right: Tokens) -> Trace:
+    """Score one pair and record the arguments and the output of every layer."""
+    recording = RecordingTrace()
+    with tracing(recording):
+        score = float(model(left, right)[0])
+    return Trace(model, left, right, score, recording.calls)
+
+
+def differentiable(model: PairModel) -> PairModel:
+    """The model itself; a copy if its weights were created in inference mode, because these have no gradients."""
+    if not any(array.is_inference() for _, array in model.named_arrays()):
+        return model
+    return deepcopy(model)
+
+
+@torch.no_grad()
+def edited_scores(trace: Trace, layer: Layer, change: Callable[[Tensor], Tensor], copies: int) -> Tensor:
+    """The scores of copies of the pair, with the output of a layer changed.   x[copies, ..] -> [copies]"""
+
+    def edit(_: Layer, __: tuple[Any, ...], output: Any) -> Any:
+        return change(output.clone()) if isinstance(output, Tensor) else replace(output, x=change(output.x.clone()))
+
+    return ReplayTrace(trace, [layer], copies, edit).scores()
+
+
+def recorded_outputs(trace: Trace, layers: Collection[Layer], copies: int) -> dict[Layer, list[Any]]:
+    """The outputs to replay of each layer, in the order of its calls: those of `layers` and of the layers before them."""
+    last = max((number for number, call in enumerate(trace.calls) if call.layer in layers), default=-1)
+    outputs: dict[Layer, list[Any]] = {}
+    for call in trace.calls[: last + 1]:
+        outputs.setdefault(call.layer, []).append(call.output)
+    return {
+        layer: [_repeat_output(output, copies) for output in outputs[layer]]
+        for layer in _outermost(trace.model, layers, outputs)
+    }
+
+
+def embedding_layers(trace: Trace) -> list[Layer]:
+    """The innermost layers that take tokens and return sequences: those where words become vectors."""
+    found = {
+        call.layer
+        for call in trace.calls
+        if any(isinstance(arg, Tokens) for arg in call.args)
+        and all(isinstance(output, Seq) for output in output_list(call.output))
+    }
+    return [layer for layer in found if not any(inner in found for inner in layer.all_layers() if inner is not layer)]
+
+
+def interaction_call(trace: Trace) -> LayerCall | None:
+    """The call that compares the positions of both texts: of the layer `interact`, else the first that makes a grid."""
+    named = getattr(trace.model, "interact", None)
+    grids = [call for call in trace.calls if isinstance(call.output, Grid)]
+    by_name = [call for call in grids if call.layer is named]
+    by_type = [call for call in grids if len(call.args) == 2 and all(isinstance(arg, Seq) for arg in call.args)]
+    return next(iter(by_name or by_type), None)
+
+
+def repeat_tokens(tokens: Tokens, copies: int) -> Tokens:
+    joins = None if tokens.joins is None else tokens.joins.repeat(copies, 1)
+    return replace(tokens, ids=tokens.ids.repeat(copies, 1), mask=tokens.mask.repeat(copies, 1), joins=joins)
+
+
+def output_list(output: Any) -> list[Any]:
+    return list(output) if isinstance(output, (list, tuple)) else [output]
 
 
 def _outermost(
-    module: nn.Module, ends: Collection[nn.Module], given: Mapping[nn.Module, list[Any]]
-) -> Iterator[nn.Module]:
-    """The stages to be replayed: the ends themselves, and others that gave sequences or grids of one pair."""
-    for child in module.children():
-        inside = any(inner in ends for inner in child.modules())
-        if child in given and (child in ends or (not inside and all(map(_of_one_pair, given[child])))):
+    layer: Layer, targets: Collection[Layer], outputs: Mapping[Layer, list[Any]]
+) -> Iterator[Layer]:
+    """The layers to replay: the targets, and the outermost other layers that returned sequences or grids of the pair."""
+    for child in layer.children():
+        contains_target = any(inner in targets for inner in child.all_layers())
+        if child in outputs and (child in targets or (not contains_target and all(map(_is_of_pair, outputs[child])))):
             yield child
         else:
-            yield from _outermost(child, ends, given)
+            yield from _outermost(child, targets, outputs)
 
 
-def _of_one_pair(output: Any) -> bool:
-    return all(isinstance(each, (Seq, Grid)) and len(each.x) == 1 for each in parts(output))
+def _is_of_pair(output: Any) -> bool:
+    return all(isinstance(each, (Seq, Grid)) and len(each.x) == 1 for each in output_list(output))
 
 
-def _again(forward: Callable[..., Any], outputs: list[Any]) -> Callable[..., Any]:
-    """What was given before, in the same order, and what is asked for beyond that computed."""
-
-    def give(*args: Any) -> Any:
-        return outputs.pop(0) if outputs else forward(*args)
-
-    return give
-
-
-def _copies(output: Any, times: int) -> Any:
+def _repeat_output(output: Any, copies: int) -> Any:
     if isinstance(output, Tensor):
-        return output.expand(times, *output.shape[1:])
+        return output.expand(copies, *output.shape[1:])
     if isinstance(output, (list, tuple)):
-        return type(output)([_copies(each, times) for each in output])
-    return replace(output, **{name: _copies(each, times) for name, each in vars(output).items()})
-
-
-@torch.no_grad()
-def run(model: PairModel, left: Tokens, right: Tokens) -> Run:
-    """Score one pair and keep what every stage was given and gave."""
-    calls: list[Call] = []
-
-    def note(module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        calls.append(Call(module, args, output))
-
-    with hooked(list(model.modules()), note), _noted(model) as trees:
-        score = float(model(left, right)[0])
-    return Run(model, left, right, score, calls, trees)
-
-
-@contextmanager
-def _noted(model: PairModel) -> Iterator[list[Trees]]:
-    """The trees built in the time of the block: building them anew would take as long as scoring."""
-    found: list[Trees] = []
-    builders = [module for module in model.modules() if isinstance(module, TreeAutoencoder)]
-
-    def noting(build: Callable[..., Trees]) -> Callable[..., Trees]:
-        def trees(*args: Any) -> Trees:
-            found.append(build(*args))
-            return found[-1]
-
-        return trees
-
-    for module in builders:
-        module.trees = noting(module.trees)  # type: ignore[method-assign]
-    try:
-        yield found
-    finally:
-        for module in builders:
-            del module.trees
-
-
-def readers_of_words(seen: Run) -> list[nn.Module]:
-    """The stages where words become vectors: tokens in, sequences out, and none of the kind inside."""
-    found = {
-        call.module
-        for call in seen.calls
-        if any(isinstance(each, Tokens) for each in call.args)
-        and all(isinstance(each, Seq) for each in parts(call.output))
-    }
-    return [module for module in found if not any(inner in found for inner in module.modules() if inner is not module)]
-
-
-def interaction(seen: Run) -> Call | None:
-    """The stage where positions of both texts meet: the one named `interact`, else the first that makes a grid."""
-    named = getattr(seen.model, "interact", None)
-    met = [call for call in seen.calls if isinstance(call.output, Grid)]
-    meant = [call for call in met if call.module is named]
-    two = [call for call in met if len(call.args) == 2 and all(isinstance(each, Seq) for each in call.args)]
-    return next(iter(meant or two), None)
-
-
-@dataclass(frozen=True)
-class Part:
-    """What one call of a stage gave, x, and how the score follows it on the way there from zero."""
-
-    call: Call
-    index: int  # which of the call's outputs
-    x: Tensor
-    slope: Tensor  # the mean of d score / d x
-
-    @property
-    def adds(self) -> Tensor:
-        return self.x * self.slope
-
-
-@dataclass(frozen=True)
-class Integrated:
-    """Integrated gradients: the parts add up to score - baseline, but for the residual."""
-
-    left: Tokens  # as many copies of the left text as there were steps, to know it by in the calls
-    parts: list[Part]
-    baseline: float
-    residual: float
-    span: float  # score - baseline
-
-    @property
-    def adds_up(self) -> bool:
-        return abs(self.residual) <= MISSING * abs(self.span) + 1e-6
-
-
-def integrated(seen: Run, modules: Collection[nn.Module]) -> Integrated | None:
-    """Lead what these modules give from zero to what it is, and add up how the score follows; None if it does not."""
-    found = None
-    for steps in STEPS:
-        found = _integrated(seen, modules, steps)
-        if found is None or abs(found.residual) <= ADDS_UP * abs(found.span) + 1e-7:
-            break
-    return found
-
-
-@functools.cache
-def _gauss(steps: int) -> tuple[Any, Any]:
-    """Where to look, from -1 to 1, and how much each look counts."""
-    return np.polynomial.legendre.leggauss(steps)
-
-
-def _integrated(seen: Run, modules: Collection[nn.Module], steps: int) -> Integrated | None:
-    nodes, weights = _gauss(steps)
-    dtype = next((p.dtype for p in seen.model.parameters()), torch.float32)
-    # The last two rows are the baseline and the pair itself.
-    alpha = torch.tensor([*(nodes + 1) / 2, 0.0, 1.0], dtype=dtype, device=seen.left.ids.device)
-    weight = torch.tensor([*weights / 2, 0.0, 0.0], dtype=dtype, device=alpha.device)
-    leaves: list[tuple[Call, int, Tensor, Tensor]] = []
-
-    def scaled(module: nn.Module, args: tuple[Any, ...], output: Any) -> Any:
-        def one(index: int, each: Any) -> Any:
-            x = each if isinstance(each, Tensor) else each.x
-            x = x.detach()
-            leaf = (x * alpha.view(-1, *[1] * (x.dim() - 1))).requires_grad_()
-            leaves.append((Call(module, args, output), index, x[-1], leaf))
-            return leaf if isinstance(each, Tensor) else replace(each, x=leaf)
-
-        changed = [one(index, each) for index, each in enumerate(parts(output))]
-        return type(output)(changed) if isinstance(output, (list, tuple)) else changed[0]
-
-    with replayed(seen, modules, len(alpha)), hooked(modules, scaled), torch.enable_grad():
-        left, right = repeated(seen.left, len(alpha)), repeated(seen.right, len(alpha))
-        scores = seen.model(left, right)
-        if not scores.requires_grad:
-            return None
-        slopes = torch.autograd.grad((scores * weight).sum(), [leaf for *_, leaf in leaves], allow_unused=True)
-    if all(slope is None for slope in slopes):
-        return None
-    found = [
-        Part(call, index, x, torch.zeros_like(x) if slope is None else slope.sum(0))
-        for (call, index, x, _), slope in zip(leaves, slopes, strict=True)
-    ]
-    baseline, score = scores[-2:].tolist()
-    span = score - baseline
-    return Integrated(left, found, baseline, span - sum(float(part.adds.sum()) for part in found), span)
-
-
-@torch.no_grad()
-def changed(seen: Run, module: nn.Module, change: Callable[[Tensor], Tensor], times: int) -> Tensor:
-    """The scores of so many copies of the pair where what this module gives is changed.   x[times, ..] -> [times]"""
-
-    def hook(_: nn.Module, __: tuple[Any, ...], output: Any) -> Any:
-        return change(output.clone()) if isinstance(output, Tensor) else replace(output, x=change(output.x.clone()))
-
-    with replayed(seen, [module], times), hooked([module], hook):
-        scores: Tensor = seen.model(repeated(seen.left, times), repeated(seen.right, times))
-    return scores
-
-
-def repeated(tokens: Tokens, times: int) -> Tokens:
-    joins = None if tokens.joins is None else tokens.joins.repeat(times, 1)
-    return replace(tokens, ids=tokens.ids.repeat(times, 1), mask=tokens.mask.repeat(times, 1), joins=joins)
-
-
-def parts(output: Any) -> list[Any]:
-    return list(output) if isinstance(output, (list, tuple)) else [output]
+        return type(output)([_repeat_output(each, copies) for each in output])
+    return replace(output, **{name: _repeat_output(each, copies) for name, each in vars(output).items()})

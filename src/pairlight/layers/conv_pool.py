@@ -1,107 +1,107 @@
-"""A narrow convolution, then the larger of every two neighbours: ARC's layers, on texts of a fixed length.
+"""ARC's layers: a narrow convolution and max pooling over two neighbors, for texts of a fixed length.
 
-A shorter text stands for one filled up with zero vectors, a longer one for its first words; yet no place that the
-texts of a batch do not reach is ever computed. The gate of the paper, which silences what the zero vectors alone
-would give, is the mask: a place is on where its window begins inside the text.
+A shorter text is treated as if filled up with zero vectors, a longer one is truncated, but positions that no text of
+the batch has are never computed. The paper's gate, which sets windows of zero vectors to zero, is the mask here: a
+window counts if it starts inside the text.
 """
 
 import torch
-from torch import Tensor
 from torch.nn import functional as F
 
 from pairlight.core.errors import InputError
 from pairlight.layers.basic import Conv2d
-from pairlight.layers.convolution import Conv, of_windows
+from pairlight.layers.convolution import Conv, masked_seq
 from pairlight.layers.layer import Layer
-from pairlight.layers.types import Grid, Seq
+from pairlight.layers.types import Array, Grid, Seq
 
 
 class ConvPool(Layer):
     """y_t = W [x_t ; .. ; x_t+m-1] + b for t = 1 .. length - m + 1,   z_t = max(y_2t-1, y_2t).   Seq -> Seq"""
 
     def __init__(self, dim: int, maps: int, width: int, length: int, bias: bool = True) -> None:
-        self.length, self.whole = length, length - width + 1
+        self.width, self.length = width, length
         self.conv = Conv(dim, maps, width, bias)
 
     def forward(self, u: Seq) -> Seq:
-        return halved(cut(self.conv(cut(u, self.length)), self.whole))
+        y = self.conv(truncate(u, self.length))
+        return max_pool_pairs(truncate(y, self.length - self.width + 1))
 
 
 class GridConvPool(Layer):
-    """y_ij = W · (m x m cells from s_ij on) + b,   z_ij = the largest of y_2i-1,2j-1 .. y_2i,2j.   Grid -> Grid"""
+    """y_ij = W · (m x m cells from s_ij on) + b,   z_ij = max(y_2i-1,2j-1 .. y_2i,2j).   Grid -> Grid"""
 
     def __init__(self, channels: int, maps: int, width: int, length: int) -> None:
-        self.more, self.length, self.whole = width - 1, length, length - width + 1
+        self.width, self.length = width, length
         self.filters = Conv2d(channels, maps, width)
 
     def forward(self, s: Grid) -> Grid:
-        s = cut_grid(s, self.length)
-        x = self.filters(F.pad(torch.where(s.mask[:, None], s.x, 0), (0, self.more, 0, self.more)))  # [B, maps, L, R]
-        return halved_grid(cut_grid(Grid(x, s.mask), self.whole))
+        s = truncate_grid(s, self.length)
+        extra = self.width - 1
+        y = self.filters(F.pad(torch.where(s.mask[:, None], s.x, 0), (0, extra, 0, extra)))  # [B, maps, L, R]
+        return max_pool_grid(truncate_grid(Grid(y, s.mask), self.length - extra))
 
 
 class ConvPoolCNN(Layer):
-    """relu of one `ConvPool` after another, every place kept.   Seq -> [B, D]"""
+    """Several `ConvPool` with relu, and all positions of the last one.   Seq -> [B, D]"""
 
     def __init__(self, dim: int, maps: int, width: int, layers: int, length: int) -> None:
-        *before, self.last = places(length, width, layers)
-        self.halvings = list(ConvPool(maps if layer else dim, maps, width, place) for layer, place in enumerate(before))
-        self.features = maps * self.last
+        *lengths, self.final_length = pooled_lengths(length, width, layers)
+        self.blocks = [ConvPool(maps if layer else dim, maps, width, n) for layer, n in enumerate(lengths)]
+        self.features = maps * self.final_length
 
-    def forward(self, u: Seq) -> Tensor:
-        for halving in self.halvings:
-            u = halving(u)
+    def forward(self, u: Seq) -> Array:
+        for block in self.blocks:
+            u = block(u)
             u = u.with_x(u.x.relu())
-        return F.pad(u.x, (0, 0, 0, self.last - u.x.shape[1])).flatten(1)
+        return F.pad(u.x, (0, 0, 0, self.final_length - u.x.shape[1])).flatten(1)
 
 
 class GridConvPoolCNN(Layer):
-    """relu of one `GridConvPool` after another, every cell kept.   Grid -> [B, D]"""
+    """Several `GridConvPool` with relu, and all cells of the last one.   Grid -> [B, D]"""
 
     def __init__(self, channels: int, width: int, lengths: list[int]) -> None:
-        *before, self.last = lengths
-        self.halvings = list(GridConvPool(channels, channels, width, place) for place in before)
-        self.features = channels * self.last**2
+        *lengths, self.final_length = lengths
+        self.blocks = [GridConvPool(channels, channels, width, n) for n in lengths]
+        self.features = channels * self.final_length**2
 
-    def forward(self, s: Grid) -> Tensor:
-        for halving in self.halvings:
-            s = halving(s)
+    def forward(self, s: Grid) -> Array:
+        for block in self.blocks:
+            s = block(s)
             s = Grid(s.x.relu(), s.mask)
         _, _, L, R = s.x.shape
-        return F.pad(s.x, (0, self.last - R, 0, self.last - L)).flatten(1)
+        return F.pad(s.x, (0, self.final_length - R, 0, self.final_length - L)).flatten(1)
 
 
-def places(length: int, width: int, layers: int) -> list[int]:
-    """How many places a text has before each of the layers, and behind the last: 50, 24, 11 for two of width 3."""
-    found = [length]
+def pooled_lengths(length: int, width: int, layers: int) -> list[int]:
+    """The length of a text before each layer and after the last one: 50, 24, 11 for two layers of width 3."""
+    lengths = [length]
     for _ in range(layers):
-        found.append((found[-1] - width + 2) // 2)
-    if found[-1] < 1:
-        least = 1
+        lengths.append((lengths[-1] - width + 2) // 2)
+    if lengths[-1] < 1:
+        minimum = 1
         for _ in range(layers):
-            least = 2 * least - 1 + width - 1
-        raise InputError(f"length={length} is too short for {layers} layers of width {width}: give at least {least}.")
-    return found
+            minimum = 2 * minimum - 1 + width - 1
+        raise InputError(f"length={length} is too short for {layers} layers of width {width}: use at least {minimum}.")
+    return lengths
 
 
-def cut(u: Seq, most: int) -> Seq:
-    """The first places, at most so many."""
-    return Seq(u.x[:, :most], u.mask[:, :most], u.ids[:, :most])
+def truncate(u: Seq, length: int) -> Seq:
+    return Seq(u.x[:, :length], u.mask[:, :length], u.ids[:, :length])
 
 
-def cut_grid(s: Grid, most: int) -> Grid:
-    """The first rows and columns, at most so many of each."""
-    return Grid(s.x[:, :, :most, :most], s.mask[:, :most, :most])
+def truncate_grid(s: Grid, length: int) -> Grid:
+    """The first `length` rows and columns."""
+    return Grid(s.x[:, :, :length, :length], s.mask[:, :length, :length])
 
 
-def halved(u: Seq) -> Seq:
-    """z_t = max(x_2t-1, x_2t); where a text ends between them, the one there is.   Seq -> Seq"""
+def max_pool_pairs(u: Seq) -> Seq:
+    """z_t = max(x_2t-1, x_2t); an odd last position is kept.   Seq -> Seq"""
     x = F.pad(torch.where(u.mask[..., None], u.x, -torch.inf), (0, 0, 0, u.x.shape[1] % 2), value=-torch.inf)
-    return of_windows(torch.maximum(x[:, ::2], x[:, 1::2]), u.mask[:, ::2])
+    return masked_seq(torch.maximum(x[:, ::2], x[:, 1::2]), u.mask[:, ::2])
 
 
-def halved_grid(s: Grid) -> Grid:
-    """The largest of every 2 x 2 cells; at the edge, of those there are.   Grid -> Grid"""
+def max_pool_grid(s: Grid) -> Grid:
+    """The largest of every 2 x 2 cells; an odd last row or column is kept.   Grid -> Grid"""
     x = F.max_pool2d(torch.where(s.mask[:, None], s.x, -torch.inf), 2, ceil_mode=True)
     mask = s.mask[:, ::2, ::2]
     return Grid(torch.where(mask[:, None], x, 0), mask)

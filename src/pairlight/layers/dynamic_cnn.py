@@ -1,30 +1,28 @@
-"""A text becomes one vector: wide convolutions, each followed by a pooling that keeps more of a longer text."""
-
-from torch import Tensor
+"""A text encoder of wide convolutions with dynamic k-max pooling."""
 
 from pairlight.layers.convolution import WideConv
-from pairlight.layers.kmax_pool import dynamic_kmax
+from pairlight.layers.kmax_pool import dynamic_kmax_pool
 from pairlight.layers.layer import Layer
-from pairlight.layers.types import Seq
+from pairlight.layers.types import Array, Seq
 
 
 class DynamicCNN(Layer):
-    """z = tanh(dynamic k-max of W [z_t-m+1 ; .. ; z_t] + b), layer upon layer, `top` places at the end.   Seq -> [B, D]
+    """z = tanh(dynamic k-max pooling of W [z_t-m+1 ; .. ; z_t] + b), repeated; z = x at first.   Seq -> [B, D]
 
-    Kalchbrenner's network, with filters that see every feature of the layer below. tanh keeps the order of numbers,
-    so that it may come after the pooling, where fewer are left.
+    Kalchbrenner et al.'s network, with filters over all features of the layer below. The last layer keeps `top`
+    positions, the others at least `least`. tanh is monotonic, so it follows the pooling, where fewer values are left.
     """
 
     def __init__(
         self, dim: int, maps: int, width: int, layers: int, *, least: int, top: int, bias: bool = True
     ) -> None:
         self.least, self.top = least, top
-        self.convs = list(WideConv(maps if layer else dim, maps, width, bias) for layer in range(layers))
+        self.convs = [WideConv(maps if layer else dim, maps, width, bias) for layer in range(layers)]
         self.features = maps * top
 
-    def forward(self, u: Seq) -> Tensor:
+    def forward(self, u: Seq) -> Array:
         lengths = u.lengths
         for layer, conv in enumerate(self.convs, 1):
-            u = dynamic_kmax(conv(u), lengths, layer, len(self.convs), self.least, self.top)
+            u = dynamic_kmax_pool(conv(u), lengths, layer, len(self.convs), self.least, self.top)
             u = u.with_x(u.x.tanh())
         return u.x.flatten(1)  # [B, top·maps]

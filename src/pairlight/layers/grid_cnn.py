@@ -1,18 +1,16 @@
-"""A grid of any size becomes a vector: pooled to a fixed size, then convolved and pooled again, block after block."""
-
-from torch import Tensor
+"""A convolutional network over a grid of any size."""
 
 from pairlight.layers.basic import Conv2d
 from pairlight.layers.grid_pool import GridPool
 from pairlight.layers.layer import Layer
-from pairlight.layers.types import Grid
+from pairlight.layers.types import Array, Grid
 
 
 class GridCNN(Layer):
-    """z = the grid pooled to side x side; then in every block z = tanh(W * z + b) pooled to its side.   Grid -> [B, D]
+    """z = s pooled to side x side, then z = tanh(W * z + b) pooled to the side of each block.   Grid -> [B, D]
 
-    The windows of the convolutions are all that touch the grid. Each block is (maps, side). tanh keeps the order of
-    numbers, so that it may come after the pooling, where fewer are left.
+    The convolutions use all windows that overlap the grid. A block is (maps, side). tanh is monotonic, so it follows the
+    pooling, where fewer values are left.
     """
 
     def __init__(self, side: int, blocks: list[tuple[int, int]], window: int) -> None:
@@ -25,8 +23,8 @@ class GridCNN(Layer):
             channels, side = maps, smaller
         self.features = channels * side**2
 
-    def forward(self, s: Grid) -> Tensor:
-        z: Tensor = self.first(s).x  # [B, 1, side, side]
+    def forward(self, s: Grid) -> Array:
+        z: Array = self.first(s).x  # [B, 1, side, side]
         for conv, pool in zip(self.convs, self.pools, strict=True):
             y = conv(z)
             z = pool(Grid(y, s.mask.new_ones(len(y), *y.shape[2:]))).x.tanh()

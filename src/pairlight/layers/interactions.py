@@ -130,6 +130,14 @@ class Gaussian(Interaction):
         return masked_grid(u, v, xp.exp(distance)[:, None])  # [B, 1, L, R]
 
 
+class NegativeDistance(Interaction):
+    """s_ij = -|u_i - v_j|"""
+
+    def forward(self, u: Seq, v: Seq) -> Grid:
+        u, v = tile_left(u, v)
+        return masked_grid(u, v, -array_namespace(u.x).distances(u.x, v.x)[:, None])  # [B, 1, L, R]
+
+
 class Bilinear(Product):
     """s_ij = u_i·M v_j + b"""
 

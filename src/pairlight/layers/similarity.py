@@ -1,15 +1,14 @@
-"""The similarity of two units of text, between 0 and 1: the match features of MultiGranCNN."""
+"""The similarities of MultiGranCNN: between 0 and 1 for every pair of words or phrases."""
 
 from collections.abc import Callable
 from typing import Literal
 
 import torch
-from torch import Tensor
 
 from pairlight.core.errors import unknown_name
 from pairlight.layers.basic import Linear
 from pairlight.layers.interactions import Bilinear, Gaussian, Interaction
-from pairlight.layers.types import Grid, Seq, masked_grid, tile_left
+from pairlight.layers.types import Array, Grid, Seq, masked_grid, tile_left
 
 SimilarityName = Literal["indirect", "direct", "concat"]
 
@@ -33,9 +32,9 @@ class Concat(Interaction):
 
 
 class Activated(Interaction):
-    """s_ij = f(s_ij of another interaction)"""
+    """s_ij = f(s_ij of the inner interaction)"""
 
-    def __init__(self, inner: Interaction, f: Callable[[Tensor], Tensor]) -> None:
+    def __init__(self, inner: Interaction, f: Callable[[Array], Array]) -> None:
         self.inner, self.f = inner, f
 
     def forward(self, u: Seq, v: Seq) -> Grid:
@@ -44,7 +43,7 @@ class Activated(Interaction):
 
 
 def build_similarity(name: str, dim: int) -> Interaction:
-    """The similarity of this name."""
+    """The similarity with this name."""
     builders: dict[str, Callable[[], Interaction]] = {
         "direct": Direct,
         "indirect": lambda: Activated(Bilinear(dim), torch.sigmoid),

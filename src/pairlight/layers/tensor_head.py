@@ -1,11 +1,10 @@
-"""Two texts, each one vector, are scored by a neural tensor layer: [B, D], [B, D] -> [B]."""
+"""Neural tensor layers that score two texts, each given as one vector.   [B, D], [B, D] -> [B]"""
 
 import torch
-from torch import Tensor
 
 from pairlight.layers.basic import Linear
 from pairlight.layers.layer import Layer, parameter
-from pairlight.layers.types import tile_left_vectors
+from pairlight.layers.types import Array, tile_left_vectors
 
 
 class TensorScore(Layer):
@@ -17,29 +16,30 @@ class TensorScore(Layer):
         self.bias = parameter(channels, bound=0)
         self.out = Linear(channels, 1, bias=False)
 
-    def forward(self, u: Tensor, v: Tensor) -> Tensor:
+    def forward(self, u: Array, v: Array) -> Array:
         C, D, _ = self.weight.shape
-        # u·M v + V_v·v = (u M + V_v)·v: made once for each left text, before it faces its right ones.
+        # u·M v + V_v·v = (u M + V_v)·v: computed once for each left text, before it is tiled.
         folded = torch.einsum("bd,cde->bce", u, self.weight) + self.linear[:, D:]  # [B, C, D]
-        own = u @ self.linear[:, :D].mT + self.bias  # [B, C]
-        u, v = tile_left_vectors(torch.cat([folded.flatten(1), own], 1), v)
-        cells = (u[:, :-C].view(-1, C, D) @ v[..., None])[..., 0] + u[:, -C:]  # [B, C]
-        return self.out(cells.tanh())[:, 0]
+        offset = u @ self.linear[:, :D].mT + self.bias  # [B, C]
+        u, v = tile_left_vectors(torch.cat([folded.flatten(1), offset], 1), v)
+        slices = (u[:, :-C].view(-1, C, D) @ v[..., None])[..., 0] + u[:, -C:]  # [B, C]
+        return self.out(slices.tanh())[:, 0]
 
 
 class SymmetricTensorScore(Layer):
-    """s = w·tanh((T^c u)·(T^c v) + V^c (u + v), for every slice c) + d: both texts are seen by the same weights"""
+    """s = w·tanh((T^c u)·(T^c v) + V^c (u + v), for every slice c) + d, with the same weights for both texts"""
 
     def __init__(self, dim: int, channels: int) -> None:
         self.weight = parameter(channels, dim, dim)
         self.linear = parameter(channels, dim)
         self.out = Linear(channels, 1)
 
-    def forward(self, u: Tensor, v: Tensor) -> Tensor:
-        a, b = tile_left_vectors(self.seen(u), self.seen(v))
+    def forward(self, u: Array, v: Array) -> Array:
+        a, b = tile_left_vectors(self.project(u), self.project(v))
         C, D, _ = self.weight.shape
-        cells = (a[:, :-C] * b[:, :-C]).view(-1, C, D).sum(-1) + a[:, -C:] + b[:, -C:]  # [B, C]
-        return self.out(cells.tanh())[:, 0]
+        slices = (a[:, :-C] * b[:, :-C]).view(-1, C, D).sum(-1) + a[:, -C:] + b[:, -C:]  # [B, C]
+        return self.out(slices.tanh())[:, 0]
 
-    def seen(self, u: Tensor) -> Tensor:
+    def project(self, u: Array) -> Array:
+        """[T^c u for every slice c ; V^c u for every slice c]."""
         return torch.cat([u @ self.weight.flatten(0, 1).mT, u @ self.linear.mT], 1)  # [B, C·D + C]

@@ -1,35 +1,36 @@
-"""A text as a binary tree: neighbours are joined, one pair after another, till one node is left."""
+"""Binary parse trees of texts: two neighboring nodes are joined at a time, until one is left."""
 
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 from torch.nn import functional as F
+
+from pairlight.layers.types import Array
 
 
 @dataclass(frozen=True)
 class Trees:
-    """Nodes are numbered: the words 0 .. L - 1, then L + k for what was joined in step k. Junk where there is none."""
+    """Node 0 .. L - 1 are the words, node L + k is what step k joined. Entries beyond a text's own are arbitrary."""
 
-    children: Tensor  # [B, L-1, 2] the numbers of the two nodes that were joined in each step
-    height: Tensor  # [B, L-1] 1 above two words, and so on; 0 where a text has no step more
-    order: Tensor  # [B, 2L-1] all nodes: words as they stand, then inner nodes right before left, parents last
-    mask: Tensor  # [B, 2L-1]
+    children: Array  # [B, L-1, 2] the two nodes joined in each step
+    height: Array  # [B, L-1] 1 above two words, and so on; 0 for steps that a text does not have
+    order: Array  # [B, 2L-1] all nodes: words in order, then inner nodes, second child before first, the root last
+    mask: Array  # [B, 2L-1]
 
 
-def trees_of(joins: Tensor, lengths: Tensor) -> Trees:
-    """The trees that come of joining, in step k, what stands at place joins[:, k] with what stands behind it.
+def build_trees(joins: Array, lengths: Array) -> Trees:
+    """The trees obtained by joining, in step k, the nodes at positions joins[:, k] and joins[:, k] + 1.
 
-    joins: [B, L-1], of which a text of n words has the first n - 1. The order of the inner nodes is that of Socher's
-    matrices: a walk from the root that goes left before right, read from its end.
+    joins: [B, L-1], of which a text of n words uses the first n - 1. Inner nodes are ordered as in the matrices of
+    Socher et al.: a walk from the root, first child before second, in reverse.
     """
     B, steps = joins.shape
     L = steps + 1
-    place = torch.arange(2 * L - 1, device=joins.device)
+    position = torch.arange(2 * L - 1, device=joins.device)
     rows = torch.arange(B, device=joins.device)
-    starts = place[:L].expand(B, L)  # the first words of all that is still to be joined
-    # Of the node that begins there: its number, the end behind its last word, its height.
-    nodes = torch.stack([place[:L], place[:L] + 1, torch.zeros_like(place[:L])], -1).repeat(B, 1, 1)  # [B, L, 3]
+    starts = position[:L].expand(B, L)  # the first word of each node that is not joined yet
+    # For the node that starts at a word: its number, the position after its last word, its height.
+    nodes = torch.stack([position[:L], position[:L] + 1, torch.zeros_like(position[:L])], -1).repeat(B, 1, 1)
     children, made = [], []
     for k, at in enumerate(joins.unbind(1)):
         start, other = starts[rows, at], starts[rows, at + 1]
@@ -38,23 +39,23 @@ def trees_of(joins: Tensor, lengths: Tensor) -> Trees:
         children.append(torch.stack([a[:, 0], b[:, 0]], -1))
         made.append(torch.cat([start[:, None], node], -1))
         nodes[rows, start] = node
-        starts = without(starts, at + 1)
+        starts = delete_at(starts, at + 1)
     inner = torch.stack(made, 1) if steps else nodes.new_zeros(B, 0, 4)  # [B, L-1, 4] start, number, end, height
-    there = place[:steps] < lengths[:, None] - 1  # [B, L-1]
-    # On the walk, a node comes before those that begin later, and before the shorter ones that begin where it does.
-    walk = (inner[..., 0] * (L + 1) - inner[..., 2]).masked_fill(~there, -L - 2)
-    back = F.pad(walk.argsort(1, descending=True), (0, 1))  # [B, L]
-    order = L + back.gather(1, (place - lengths[:, None]).clamp(0, steps))  # [B, 2L-1]
+    exists = position[:steps] < lengths[:, None] - 1  # [B, L-1]
+    # The walk visits a node before those that start later, and before shorter ones that start at the same word.
+    walk = (inner[..., 0] * (L + 1) - inner[..., 2]).masked_fill(~exists, -L - 2)
+    reverse = F.pad(walk.argsort(1, descending=True), (0, 1))  # [B, L]
+    order = L + reverse.gather(1, (position - lengths[:, None]).clamp(0, steps))  # [B, 2L-1]
     return Trees(
         torch.stack(children, 1) if steps else inner[..., :2],
-        inner[..., 3].masked_fill(~there, 0),
-        torch.where(place < lengths[:, None], place, order),
-        place < 2 * lengths[:, None] - 1,
+        inner[..., 3].masked_fill(~exists, 0),
+        torch.where(position < lengths[:, None], position, order),
+        position < 2 * lengths[:, None] - 1,
     )
 
 
-def without(x: Tensor, at: Tensor) -> Tensor:
-    """x[B, L, ...] with the entry at each row's own place taken out: [B, L-1, ...]."""
-    place = torch.arange(x.shape[1] - 1, device=x.device)
-    keep = place + (place >= at[:, None]).long()  # [B, L-1]
-    return x[torch.arange(len(x), device=x.device)[:, None], keep]
+def delete_at(x: Array, positions: Array) -> Array:
+    """x[B, L, ...] without the entry at each row's position: [B, L-1, ...]."""
+    kept = torch.arange(x.shape[1] - 1, device=x.device)
+    kept = kept + (kept >= positions[:, None]).long()  # [B, L-1]
+    return x[torch.arange(len(x), device=x.device)[:, None], kept]

@@ -1,11 +1,10 @@
-"""What travels between the stages of a model: arrays that always carry their mask.
+"""The types passed between the stages of a model: arrays that always carry their mask.
 
-Shapes use the same letters everywhere: B pairs (or texts) in a batch, C channels, L words on the left (or of one
-text), R words on the right, D the size of a vector, K how many values are kept.
+Letters for shapes: B pairs (or texts) in a batch, C channels, L words of the left text (or of the only one), R words of
+the right text, D the size of a vector, K the number of values kept.
 
-A batch may pair each left text with several right texts: with n times as many right texts as left ones, right row r
-belongs to left row r mod B. `tile_left` repeats the left texts to match; every layer that combines both sides starts
-with it.
+A batch may pair each left text with several right texts. With n times as many right texts as left ones, right text r
+belongs to left text r mod B. Layers that combine both texts first repeat the left ones with `tile_left`.
 """
 
 from dataclasses import dataclass, replace
@@ -16,17 +15,17 @@ from pairlight.layers.backends import array_namespace
 if TYPE_CHECKING:
     from torch import Tensor as Array
 else:
-    Array = Any  # a torch.Tensor, or a NumPy array where the model runs without PyTorch
+    Array = Any  # a torch.Tensor, or a NumPy array if the model runs without PyTorch
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Texts as ids. An id beyond the vocabulary is an out-of-vocabulary word that keeps its identity."""
+    """Texts as ids. Out-of-vocabulary words have ids beyond the vocabulary, so that identical ones still match."""
 
     ids: Array  # [B, L] int64
     mask: Array  # [B, L] bool, true where there is a word
-    ngrams: Array | None = None  # [U, P] the character n-grams of word number u, 0 where there is none
-    joins: Array | None = None  # [B, L] the merge positions of a text's parse tree, -1 where it has none
+    ngrams: Array | None = None  # [U, P] the character n-grams of the word with id u, padded with 0
+    joins: Array | None = None  # [B, L] merge positions of parse trees, -1 for a text without one
 
     @property
     def lengths(self) -> Array:
@@ -35,18 +34,18 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Seq:
-    """A vector for every word."""
+    """One vector per position of each text."""
 
     x: Array  # [B, L, D], zero under padding
     mask: Array  # [B, L]
-    ids: Array  # [B, L] which words these are, for exact matches; arbitrary under padding
+    ids: Array  # [B, L] word ids, for exact matches; arbitrary under padding
 
     @property
     def lengths(self) -> Array:
         return self.mask.sum(1)  # [B]
 
     def with_x(self, x: Array) -> Self:
-        """The same words with other vectors, zero under padding."""
+        """The same positions with other vectors, zero under padding."""
         return replace(self, x=array_namespace(x).where(self.mask[..., None], x, 0))
 
     def tile(self, times: int) -> Self:
@@ -56,25 +55,25 @@ class Seq:
 
 @dataclass(frozen=True)
 class Grid:
-    """A value for every pair of words and every channel."""
+    """One value per pair of positions and channel."""
 
     x: Array  # [B, C, L, R], zero under padding
     mask: Array  # [B, L, R]
 
 
 def tile_left(u: Seq, v: Seq) -> tuple[Seq, Seq]:
-    """Repeat the left sequences until there is one for each right one."""
+    """Repeat the left sequences so that there is one for each right sequence."""
     times = len(v.x) // len(u.x)
     return (u if times == 1 else u.tile(times)), v
 
 
 def tile_left_vectors(u: Array, v: Array) -> tuple[Array, Array]:
-    """The same for one vector per text."""
+    """Like `tile_left`, with one vector per text."""
     times = len(v) // len(u)
     return (u if times == 1 else array_namespace(u).tile(u, times)), v
 
 
 def masked_grid(u: Seq, v: Seq, x: Array) -> Grid:
-    """Values of all pairs of positions, set to zero outside both texts."""
+    """A grid of these values, zero wherever either text has padding."""
     mask = u.mask[:, :, None] & v.mask[:, None, :]  # [B, L, R]
     return Grid(array_namespace(x).where(mask[:, None], x, 0), mask)

@@ -1,5 +1,6 @@
-"""Words meet by the angle between their vectors, except that the same word is the same whatever its vector."""
+"""Cosine similarity of words in which exactly 1 means an identical word."""
 
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.interactions import Interaction, unit
 from pairlight.layers.types import Grid, Seq, masked_grid, tile_left
 
@@ -7,10 +8,10 @@ BELOW_ONE = 1 - 1e-6
 
 
 class WordCosine(Interaction):
-    """s_ij = 1 for the same word, 0 where either is unknown, else the cosine, below 1.   Seq, Seq -> Grid
+    """s_ij = 1 for identical words, 0 if either is out of vocabulary, else the cosine, below 1.   Seq, Seq -> Grid
 
-    So 1 always means the same word and nothing else does: unknown words share one vector and would all look alike. A
-    word whose vector is 0 has 0 with all others too.
+    Out-of-vocabulary words share one vector, so their cosine says nothing. A word with a zero vector has similarity 0
+    with all other words.
     """
 
     def __init__(self, vocab: int) -> None:
@@ -18,7 +19,8 @@ class WordCosine(Interaction):
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         u, v = tile_left(u, v)
-        cosine = (unit(u.x) @ unit(v.x).mT).clamp(-1, BELOW_ONE)  # [B, L, R]
-        strange = (u.ids >= self.vocab)[:, :, None] | (v.ids >= self.vocab)[:, None, :]
+        xp = array_namespace(u.x)
+        cosine = xp.clip(unit(u.x) @ xp.transpose(unit(v.x), 1, 2), -1, BELOW_ONE)  # [B, L, R]
+        oov = (u.ids >= self.vocab)[:, :, None] | (v.ids >= self.vocab)[:, None, :]
         same = u.ids[:, :, None] == v.ids[:, None, :]
-        return masked_grid(u, v, cosine.masked_fill(strange, 0).masked_fill(same, 1)[:, None])  # [B, 1, L, R]
+        return masked_grid(u, v, xp.where(same, 1, xp.where(oov, 0, cosine))[:, None])  # [B, 1, L, R]

@@ -1,71 +1,53 @@
-"""The table of models, by name."""
+"""The table of models by name. A model's module is imported when the model is first used."""
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from pairlight.core.errors import unknown_name
-from pairlight.models.amv_lstm import AMVLSTM
-from pairlight.models.anmm import ANMM
-from pairlight.models.arc_i import ARCI
-from pairlight.models.arc_ii import ARCII
-from pairlight.models.base import PairModel
-from pairlight.models.bi_lstm_rnn import BiLSTMRNN
-from pairlight.models.bi_match_srnn import BiMatchSRNN
-from pairlight.models.bm25 import BM25
-from pairlight.models.cdssm import CDSSM
-from pairlight.models.cntn import CNTN
-from pairlight.models.conv_knrm import ConvKNRM
-from pairlight.models.deepmatch import DeepMatch
-from pairlight.models.drmm import DRMM
-from pairlight.models.dssm import DSSM
-from pairlight.models.duet import Duet
-from pairlight.models.esim import ESIM
-from pairlight.models.knrm import KNRM
-from pairlight.models.lstm_rnn import LSTMRNN
-from pairlight.models.match_pyramid import MatchPyramid
-from pairlight.models.match_srnn import MatchSRNN
-from pairlight.models.multigran_cnn import MultiGranCNN
-from pairlight.models.mv_lstm import MVLSTM
-from pairlight.models.pacrr import PACRR
-from pairlight.models.random import Random
-from pairlight.models.settings import check_settings
-from pairlight.models.urae import URAE
 
-MODELS: dict[str, type[PairModel]] = {
-    "random": Random,
-    "bm25": BM25,
-    "dssm": DSSM,
-    "cdssm": CDSSM,
-    "arc-i": ARCI,
-    "cntn": CNTN,
-    "multigran-cnn": MultiGranCNN,
-    "lstm-rnn": LSTMRNN,
-    "bi-lstm-rnn": BiLSTMRNN,
-    "mv-lstm": MVLSTM,
-    "amv-lstm": AMVLSTM,
-    "urae": URAE,
-    "arc-ii": ARCII,
-    "match-srnn": MatchSRNN,
-    "bi-match-srnn": BiMatchSRNN,
-    "deepmatch": DeepMatch,
-    "duet": Duet,
-    "match-pyramid": MatchPyramid,
-    "pacrr": PACRR,
-    "anmm": ANMM,
-    "drmm": DRMM,
-    "knrm": KNRM,
-    "conv-knrm": ConvKNRM,
-    "esim": ESIM,
+if TYPE_CHECKING:
+    from pairlight.models.base import PairModel
+
+MODELS: dict[str, str] = {
+    "random": "pairlight.models.random:Random",
+    "bm25": "pairlight.models.bm25:BM25",
+    "dssm": "pairlight.models.dssm:DSSM",
+    "cdssm": "pairlight.models.cdssm:CDSSM",
+    "arc-i": "pairlight.models.arc_i:ARCI",
+    "cntn": "pairlight.models.cntn:CNTN",
+    "multigran-cnn": "pairlight.models.multigran_cnn:MultiGranCNN",
+    "lstm-rnn": "pairlight.models.lstm_rnn:LSTMRNN",
+    "bi-lstm-rnn": "pairlight.models.bi_lstm_rnn:BiLSTMRNN",
+    "mv-lstm": "pairlight.models.mv_lstm:MVLSTM",
+    "amv-lstm": "pairlight.models.amv_lstm:AMVLSTM",
+    "urae": "pairlight.models.urae:URAE",
+    "arc-ii": "pairlight.models.arc_ii:ARCII",
+    "match-srnn": "pairlight.models.match_srnn:MatchSRNN",
+    "bi-match-srnn": "pairlight.models.bi_match_srnn:BiMatchSRNN",
+    "deepmatch": "pairlight.models.deepmatch:DeepMatch",
+    "duet": "pairlight.models.duet:Duet",
+    "match-pyramid": "pairlight.models.match_pyramid:MatchPyramid",
+    "pacrr": "pairlight.models.pacrr:PACRR",
+    "anmm": "pairlight.models.anmm:ANMM",
+    "drmm": "pairlight.models.drmm:DRMM",
+    "knrm": "pairlight.models.knrm:KNRM",
+    "conv-knrm": "pairlight.models.conv_knrm:ConvKNRM",
+    "esim": "pairlight.models.esim:ESIM",
 }
 
 
-def model_class(name: str) -> type[PairModel]:
+def model_class(name: str) -> "type[PairModel]":
     """The class of a model in MODELS."""
     if name not in MODELS:
         raise unknown_name("model", name, MODELS)
-    return MODELS[name]
+    module, _, attribute = MODELS[name].partition(":")
+    found: type[PairModel] = getattr(import_module(module), attribute)
+    return found
 
 
-def build(name: str, vocab: int, **settings: Any) -> PairModel:
-    """The model of this name with these settings, untrained."""
+def build(name: str, vocab: int, **settings: Any) -> "PairModel":
+    """An untrained model with these settings."""
+    from pairlight.models.settings import check_settings
+
     model = model_class(name)
     return model(vocab, **check_settings(name, model, settings))

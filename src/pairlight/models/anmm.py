@@ -1,39 +1,39 @@
-"""aNMM: what two words' likeness is worth depends on its value alone, and the question's words share the say."""
+"""aNMM: weights similarities by their value instead of their position, and left words by attention."""
 
 from typing import Annotated, Unpack
 
 import torch
-from torch import Tensor
 
 from pairlight.layers.attention import embed_with_attention
 from pairlight.layers.embedding import EmbeddingSettings, Gate, WordEmbedding
+from pairlight.layers.heads import WeightedSum
 from pairlight.layers.histogram import BinWeights
 from pairlight.layers.settings import Size
-from pairlight.layers.types import Tokens
+from pairlight.layers.types import Array, Tokens
 from pairlight.layers.word_cosine import WordCosine
 from pairlight.models.base import PairModel
 from pairlight.text.inputs import InputSpec
 
 
 class ANMM(PairModel):
-    """Weigh every likeness of two words by the bin its value falls in; let attention average over the left words.
+    """Weight every similarity by the bin of its value, and average over the left words by attention.
 
-    s_ij = cosine of x_i and y_j; 1 for the same word, 0 where one is unknown or has no vector
-    x_ik = sum of the s_ij in bin k: equal bins from -1 up to 1, the last for the same word
+    s_ij = cosine of x_i and y_j; 1 for identical words, 0 if either is out of vocabulary or has no vector
+    x_ik = sum of the s_ij in bin k: bins of equal width from -1 to 1, and the last bin for identical words
     h_i  = sigmoid(w · x_i)
     a_i  = exp(v·x_i) / sum_l exp(v·x_l)
     s    = sum_i a_i h_i
 
-    This is aNMM-1, after the authors' code and notes on the paper, whose 600 bins they both quote. The score lies
-    between 0 and 1, so the hinge never ends: it asks for as much distance as there is.
+    This is aNMM-1, after the authors' code and notes on the paper, both of which give 600 bins. The score is between 0
+    and 1, so the hinge loss never reaches zero and always asks for a larger difference.
 
-    Unlike the paper: v and w start at 0, but for the weight of the same word, which starts at 1; the authors' code
-    draws them from 0 to 1, which saturates the sigmoid where the right text is long. A word without a vector has 0 in
-    the attention, where the authors draw one. AdaGrad, not plain descent. gate=none adds the h_i up, gate=right or both
-    also weighs what each right word adds to its bin.
+    Unlike the paper: v and w are initialized to 0, except the weight of identical words, which is initialized to 1; the
+    authors' code initializes them uniformly from 0 to 1, which saturates the sigmoid for long right texts. A word
+    without a vector has a zero vector in the attention, where the authors use a random one. AdaGrad, not plain gradient
+    descent. gate=none adds up the h_i; gate=right or both also weights the similarities by attention over right words.
 
     Settings:
-      bins  how many bins there are, that of the same word among them
+      bins  number of bins, including that of identical words
     """
 
     paper = "Yang et al., CIKM 2016"
@@ -41,7 +41,7 @@ class ANMM(PairModel):
     inputs = InputSpec(pretrained_vectors=True, random_oov=False)
     training_defaults = {"freeze": True}
 
-    def __init__(  # type: ignore[misc]  # an embedding setting with a default of this model's own
+    def __init__(  # type: ignore[misc]  # declares an embedding setting to give it another default
         self,
         vocab: int,
         *,
@@ -52,13 +52,14 @@ class ANMM(PairModel):
         self.embed = WordEmbedding(vocab, gate=gate, **embedding)
         self.interact = WordCosine(vocab)
         self.aggregate = BinWeights(bins)
+        self.score = WeightedSum()
 
     def init_weights(self, scale: float) -> None:
         super().init_weights(scale)
         with torch.no_grad():
             self.aggregate.w[-1] = 1
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+    def forward(self, left: Tokens, right: Tokens) -> Array:
         u, v, a, b = embed_with_attention(self.embed, left, right)
         h = self.aggregate(self.interact(u, v), b).sigmoid()  # [B, L]
-        return (a * h).sum(1)
+        return self.score(a, h)

@@ -1,46 +1,46 @@
-"""ARC-I: convolution and pooling make a vector of each text by itself, a small network compares the two."""
+"""ARC-I: a convolutional network encodes each text; an MLP compares the two encodings."""
 
 from typing import Annotated, Literal, Unpack
 
 import torch
-from torch import Tensor
 
 from pairlight.layers.conv_pool import ConvPoolCNN
 from pairlight.layers.dynamic_cnn import DynamicCNN
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.heads import MLP
 from pairlight.layers.settings import Size
-from pairlight.layers.types import Tokens, tile_left_vectors
+from pairlight.layers.types import Array, Tokens, tile_left_vectors
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import WORDS, InputSpec
 
 Preset = Literal["paper", "mv-lstm"]
 
 
-class ARCI(DualEncoder[Tensor]):
-    """Shrink each text by itself, layer by layer, then compare what is left.
+class ARCI(DualEncoder[Array]):
+    """Encode each text by convolution and pooling, then compare the encodings with an MLP.
 
-    y_t = relu(W [z_t ; .. ; z_t+m-1] + b), silent where the window begins behind the text;  z = x in the first layer
+    y_t = relu(W [z_t ; .. ; z_t+m-1] + b), zero if the window starts after the end of the text;  z = x at first
     z_t = max(y_2t-1, y_2t), for the next layer
-    c   = all z_t of the last layer, one after another, for a text of fixed length
+    c   = all z_t of the last layer concatenated, for texts of a fixed length
     s   = w · relu(U [c of the left text ; c of the right text] + d) + e
 
-    Both texts share the layers. preset=mv-lstm is what the MV-LSTM authors' script runs under this name: each side has
-    layers of its own, wide convolutions without bias, tanh, dynamic k-max (at least 4 places, 1 behind the last layer).
+    Both texts share the convolutions. preset=mv-lstm is the model that the script of the MV-LSTM authors runs as ARC-I:
+    wide convolutions without bias, separate for both texts, with tanh and dynamic k-max pooling (at least 4 positions,
+    1 after the last layer).
 
-    The paper's sizes come from memory of it: windows of 3 words, two layers, 200 to 500 maps; the width of the MLP and
-    the fixed length are ours.
+    Windows of 3 words, two layers and 200 to 500 feature maps are the paper's sizes as we remember them. The sizes of
+    the MLP and of the fixed length are ours.
 
-    Unlike the paper: fewer maps, for ordinary processors; the gate is a mask, which differs from asking whether all
-    numbers of a window are zero only where a real window is zero throughout; a last odd place is kept, not dropped.
+    Unlike the paper: fewer feature maps, for ordinary processors; the gate is a mask, which differs from a test for
+    windows of zeros only if a window inside the text is zero; an odd last position is kept, not dropped.
 
     Settings:
-      preset  paper, or mv-lstm for the form of the MV-LSTM authors' script
-      maps    features of each convolution
-      width   words or places in a window
-      layers  convolutions, each with its pooling
-      length  words of a text that are read, at most (preset=paper)
-      mlp     size of the hidden layer before the score
+      preset  paper, or mv-lstm for the form in the script of the MV-LSTM authors
+      maps    feature maps of each convolution
+      width   window size of the convolutions
+      layers  number of convolutions, each followed by pooling
+      length  number of words to which texts are truncated (preset=paper)
+      mlp     hidden units of the MLP
     """
 
     paper = "Hu et al., NIPS 2014"
@@ -62,20 +62,20 @@ class ARCI(DualEncoder[Tensor]):
     ) -> None:
         self.embed = WordEmbedding(vocab, **embedding)
         dim = self.embed.dim
-        sides: list[ConvPoolCNN] | list[DynamicCNN]
+        encoders: list[ConvPoolCNN] | list[DynamicCNN]
         if preset == "paper":
-            sides = [ConvPoolCNN(dim, maps, width, layers, length)]  # one for both
+            encoders = [ConvPoolCNN(dim, maps, width, layers, length)]  # shared by both texts
         else:
-            self.inputs = WORDS  # texts of any length are read whole
-            sides = [DynamicCNN(dim, maps, width, layers, least=4, top=1, bias=False) for _ in range(2)]
-        self.encode = list(sides)
-        self.score = MLP(2 * sides[0].features, mlp)
+            self.inputs = WORDS  # texts are not truncated
+            encoders = [DynamicCNN(dim, maps, width, layers, least=4, top=1, bias=False) for _ in range(2)]
+        self.encode = list(encoders)
+        self.score = MLP(2 * encoders[0].features, mlp)
 
-    def encode_left(self, tokens: Tokens) -> Tensor:
+    def encode_left(self, tokens: Tokens) -> Array:
         return self.encode[0](self.embed.left(tokens))
 
-    def encode_right(self, tokens: Tokens) -> Tensor:
+    def encode_right(self, tokens: Tokens) -> Array:
         return self.encode[-1](self.embed.right(tokens))
 
-    def match(self, u: Tensor, v: Tensor) -> Tensor:
+    def match(self, u: Array, v: Array) -> Array:
         return self.score(torch.cat(tile_left_vectors(u, v), 1))

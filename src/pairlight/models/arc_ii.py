@@ -1,56 +1,38 @@
-"""ARC-II: every segment of one text meets every segment of the other, and a network reads the grid they make."""
+"""ARC-II: a convolutional network over the grid of all pairs of segments."""
 
 from typing import Unpack
 
-from torch import Tensor
-
-from pairlight.layers.conv_pool import ConvPool, GridConvPoolCNN, places
+from pairlight.layers.conv_pool import GridConvPoolCNN, pooled_lengths
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.heads import MLP
-from pairlight.layers.layer import Layer
+from pairlight.layers.segment_pairs import SegmentPairs
 from pairlight.layers.settings import Size
-from pairlight.layers.types import Grid, Seq, Tokens, masked_grid, tile_left
+from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import PairModel
 from pairlight.text.inputs import InputSpec
 
 
-class SegmentPairs(Layer):
-    """z_ij = the largest of relu(W [x_2i .. x_2i+m-1 ; y_2j .. y_2j+m-1] + b) over 2 x 2 neighbouring pairs of segments
-
-    W = [A B] has a part for each text, and the largest sum of a_i + b_j is the sum of the largest a_i and b_j:
-    the grid is never made at its full size.   Seq, Seq -> Grid
-    """
-
-    def __init__(self, dim: int, maps: int, width: int, length: int) -> None:
-        self.left = ConvPool(dim, maps, width, length, bias=False)
-        self.right = ConvPool(dim, maps, width, length)
-
-    def forward(self, u: Seq, v: Seq) -> Grid:
-        a, b = tile_left(self.left(u), self.right(v))
-        return masked_grid(a, b, (a.x.mT[..., None] + b.x.mT[:, :, None]).relu())  # [B, maps, L, R]
-
-
 class ARCII(PairModel):
-    """Let the texts meet before either has become a vector, segment by segment, and keep the order of words.
+    """Compare all segments of both texts and aggregate the grid with a convolutional network that keeps word order.
 
     y_ij = relu(W [x_i ; .. ; x_i+m-1 ; y_j ; .. ; y_j+m-1] + b) for every pair of segments of m words
-    z_ij = the largest of every 2 x 2 cells of y
-    y'   = relu(V · (m x m cells of z) + c), then z' = the largest of every 2 x 2 cells, layer upon layer
-    s    = w · relu(U z' + d) + e, z' of the last layer cell by cell, for texts of fixed length
+    z_ij = max of every 2 x 2 cells of y
+    y'   = relu(V · (m x m cells of z) + c), then z' = max of every 2 x 2 cells, in every further layer
+    s    = w · relu(U z' + d) + e, with all cells of the last z', for texts of a fixed length
 
-    The paper's sizes come from memory of it: windows of 3, three layers, 200 to 500 maps; the width of the MLP and the
-    fixed length are ours.
+    Windows of 3 words, three layers and 200 to 500 feature maps are the paper's sizes as we remember them. The sizes of
+    the MLP and of the fixed length are ours.
 
-    Unlike the paper: far fewer maps, for ordinary processors; a pair of segments counts where both begin inside their
-    texts, not already where one does, so that no score depends on the fixed length of the other side; a last odd row
+    Unlike the paper: far fewer feature maps, for ordinary processors; a pair of segments counts if both start inside
+    their texts, not if only one does, so that no score depends on the fixed length of the other text; an odd last row
     or column is kept, not dropped.
 
     Settings:
-      maps    features of each convolution
-      width   words or cells in a window
-      layers  convolutions, each with its pooling
-      length  words of a text that are read, at most
-      mlp     size of the hidden layer before the score
+      maps    feature maps of each convolution
+      width   window size of the convolutions
+      layers  number of convolutions, each followed by pooling
+      length  number of words to which texts are truncated
+      mlp     hidden units of the MLP
     """
 
     paper = "Hu et al., NIPS 2014"
@@ -69,10 +51,10 @@ class ARCII(PairModel):
         **embedding: Unpack[EmbeddingSettings],
     ) -> None:
         self.embed = WordEmbedding(vocab, **embedding)
-        _, *after = places(length, width, layers)
+        _, *after = pooled_lengths(length, width, layers)
         self.interact = SegmentPairs(self.embed.dim, maps, width, length)
         self.aggregate = GridConvPoolCNN(maps, width, after)
         self.score = MLP(self.aggregate.features, mlp)
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+    def forward(self, left: Tokens, right: Tokens) -> Array:
         return self.score(self.aggregate(self.interact(*self.embed(left, right))))

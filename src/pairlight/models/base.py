@@ -1,11 +1,8 @@
-"""The base classes of models: the settings a model was built with, what it reads, and how its weights start."""
+"""The base classes of models."""
 
 import inspect
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar
-
-import torch
-from torch import Tensor
 
 from pairlight.data.pairs import Pairs
 from pairlight.layers.embedding import WordEmbedding
@@ -17,21 +14,22 @@ from pairlight.text.tokenizer import TokenizedTexts
 
 
 class PairModel(Layer):
-    """Scores pairs of texts: `forward(left, right)` gives one score per pair, higher for a better match.
+    """Scores pairs of texts: `forward(left, right)` returns one score per pair, higher for a better match.
 
-    A model is built with the size of its vocabulary and plain keyword arguments; `settings` holds them, with defaults.
+    A model is built with the size of its vocabulary and keyword arguments. `settings` holds all of them, including the
+    defaults.
     """
 
     paper: ClassVar[str] = ""
     family: ClassVar[str] = "composition"  # or interaction, lexical
-    inputs: InputSpec = InputSpec()  # what the model reads
-    statistics_are_weights: ClassVar[bool] = False  # whether `fit_statistics` sets weights that must not change later
-    training_defaults: ClassVar[Mapping[str, Any]] = {}  # training options that differ from pairlight's defaults
+    inputs: InputSpec = InputSpec()  # how texts become ids
+    statistics_are_weights: ClassVar[bool] = False  # whether later training must keep what `fit_statistics` computed
+    training_defaults: ClassVar[Mapping[str, Any]] = {}  # training options that differ from the general defaults
     settings: dict[str, Any]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         self = super().__new__(cls)
-        if not args and not kwargs:  # copied or unpickled: the settings come with the rest
+        if not args and not kwargs:  # copied or unpickled: the settings are restored with the other attributes
             return self
         bound = inspect.signature(cls.__init__).bind(self, *args, **kwargs)
         self.settings = {name: setting.default for name, setting in model_settings(cls).items()}
@@ -46,10 +44,12 @@ class PairModel(Layer):
         raise TypeError(f"{type(self).__name__} defines no forward.")
 
     def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
-        """Compute what the model needs to know of the training texts before its weights are trained."""
+        """Compute statistics of the training texts, before the weights are trained. Most models need none."""
 
     def init_weights(self, scale: float) -> None:
-        """Initialise: matrices uniform within ±scale, vectors (biases, gates) zero."""
+        """Initialize matrices uniformly within ±scale, and vectors (biases, gates) with zeros."""
+        import torch
+
         with torch.no_grad():
             for parameter in self.parameters():
                 if parameter.dim() > 1:
@@ -61,17 +61,17 @@ class PairModel(Layer):
                     layer.weight[layer.padding_id] = 0  # type: ignore[attr-defined]
 
     @property
-    def word_vectors(self) -> Tensor | None:
-        """The table of word vectors, where the model has one that can start from pretrained vectors."""
+    def word_vectors(self) -> Array | None:
+        """The table of word vectors, if the model has one that can be initialized with pretrained vectors."""
         embed = getattr(self, "embed", None)
         return embed.embedding.weight if isinstance(embed, WordEmbedding) else None
 
 
-Encoding = TypeVar("Encoding", Seq, Tensor)  # what a text is encoded as: a vector per position, or one vector
+Encoding = TypeVar("Encoding", Seq, Array)  # of a text: one vector per position, or a single vector
 
 
 class DualEncoder(PairModel, Generic[Encoding]):
-    """A model that encodes each text independently and then matches the two encodings, so that these can be stored."""
+    """A model that encodes each text on its own and then matches the two encodings, so that encodings can be stored."""
 
     def encode_left(self, tokens: Tokens) -> Encoding:
         raise TypeError(f"{type(self).__name__} defines no encode_left.")

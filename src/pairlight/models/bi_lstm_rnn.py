@@ -1,27 +1,25 @@
-"""Bi-LSTM-RNN: LSTM-RNN that reads each text in both directions."""
+"""Bi-LSTM-RNN: LSTM-RNN with an LSTM in each direction."""
 
 from typing import Unpack
 
-import torch
-from torch import Tensor
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.heads import CosineScore
 from pairlight.layers.lstm import LSTM, last_state
 from pairlight.layers.settings import Size
-from pairlight.layers.types import Seq, Tokens
+from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import WORDS
 
 
-class BiLSTMRNN(DualEncoder[Tensor]):
-    """Read each text in both directions, compare where the two readings end.
+class BiLSTMRNN(DualEncoder[Array]):
+    """Encode each text with an LSTM in each direction and compare the last hidden states by cosine.
 
     h = [forward LSTM(x) at the last word ; backward LSTM(x) at the first word]
     s = cosine(h of the left text, h of the right text)
 
     Settings:
-      hidden  size of the LSTM's state in each direction
+      hidden  hidden units of the LSTM in each direction
     """
 
     paper = "Wan et al., AAAI 2016"
@@ -34,14 +32,15 @@ class BiLSTMRNN(DualEncoder[Tensor]):
         self.backwards = LSTM(self.embed.dim, hidden, backwards=True)
         self.score = CosineScore()
 
-    def encode_left(self, tokens: Tokens) -> Tensor:
+    def encode_left(self, tokens: Tokens) -> Array:
         return self.encode(self.embed.left(tokens))
 
-    def encode_right(self, tokens: Tokens) -> Tensor:
+    def encode_right(self, tokens: Tokens) -> Array:
         return self.encode(self.embed.right(tokens))
 
-    def match(self, u: Tensor, v: Tensor) -> Tensor:
+    def match(self, u: Array, v: Array) -> Array:
         return self.score(u, v)
 
-    def encode(self, u: Seq) -> Tensor:
-        return torch.cat([last_state(self.forwards(u)), self.backwards(u).x[:, 0]], -1)  # [B, 2·hidden]
+    def encode(self, u: Seq) -> Array:
+        states = [last_state(self.forwards(u)), self.backwards(u).x[:, 0]]
+        return array_namespace(u.x).cat(states, -1)  # [B, 2·hidden]

@@ -1,37 +1,35 @@
-"""Bi-Match-SRNN: Match-SRNN that scans the grid from both of its corners."""
+"""Bi-Match-SRNN: Match-SRNN with a second scan from the last cell to the first."""
 
 from typing import Annotated, Unpack
-
-from torch import Tensor
 
 from pairlight.layers.basic import Linear
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.interactions import InteractionName, build_interaction
 from pairlight.layers.settings import Size
 from pairlight.layers.spatial_gru import Activation, BiSpatialGRU, fused_scan
-from pairlight.layers.types import Tokens
+from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import PairModel
 from pairlight.text.inputs import WORDS
 
 
 class BiMatchSRNN(PairModel):
-    """The match of the prefixes and the match of the suffixes, each built up word by word.
+    """Compute the match of two texts from the matches of their prefixes and from those of their suffixes.
 
     s_ij = relu(u_i·M^c v_j + W^c [u_i ; v_j] + b^c) in every channel c
     f_ij = spatial GRU of f_i-1,j-1, f_i-1,j, f_i,j-1 and s_ij, as in match-srnn
-    g_ij = spatial GRU of g_i+1,j+1, g_i+1,j, g_i,j+1 and s_ij, with weights of its own
-    s    = w · [f_nm ; g_11] + c, n and m the lengths of the pair's own texts
+    g_ij = spatial GRU of g_i+1,j+1, g_i+1,j, g_i,j+1 and s_ij, with its own weights
+    s    = w · [f_nm ; g_11] + c, where n and m are the lengths of the two texts
 
-    The paper only says that this form also scans from the far corner; weights of its own and a score of both last
-    states are our reading.
+    The paper says only that this form also scans from the last cell. That this scan has its own weights, and that the
+    score uses both last states, is our interpretation.
 
     Settings:
       hidden       size of the state of a cell in each direction
       channels     slices of the tensor
       interaction  how two words are compared: tensor, cosine, indicator, dot, gaussian or bilinear
-      reset_gates  whether a cell may forget its neighbours' states before it makes a new one
-      tied_gates   whether all dimensions of a gate have one value
-      activation   of the new state: tanh or relu
+      reset_gates  use reset gates for the states of the three neighbors
+      tied_gates   use one value per gate for all dimensions
+      activation   activation of the new state: tanh or relu
     """
 
     paper = "Wan et al., IJCAI 2016"
@@ -58,6 +56,6 @@ class BiMatchSRNN(PairModel):
         )
         self.score = Linear(2 * hidden, 1)
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+    def forward(self, left: Tokens, right: Tokens) -> Array:
         u, v = self.embed(left, right)
         return self.score(fused_scan(self.interact, self.aggregate, u, v))[:, 0]

@@ -1,51 +1,41 @@
-"""BM25: shared words count, rare ones more, repeated ones less and less."""
+"""BM25: the standard lexical ranking function."""
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from pairlight.data.pairs import Pairs
-from pairlight.data.statistics import document_frequency
-from pairlight.layers.layer import buffer
+from pairlight.data.statistics import bm25_idf, document_frequency
+from pairlight.layers.bm25 import BM25Score
 from pairlight.layers.settings import NonNegative
-from pairlight.layers.types import Tokens
+from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 
 
 class BM25(PairModel):
-    """The left text is the query, the right one the document; the statistics are those of the training texts.
+    """Sum the idf of shared words, with diminishing returns for repeated ones.
 
-    s      = sum over the words t of the left text of idf(t) tf / (tf + k1 (1 - b + b m / avg m))
-    tf     = how often t stands in the right text, m = its length
-    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)), N right texts in training, df of them with t; Lucene's form
+    s      = sum over the words t of the left text of idf(t) tf / (tf + k1 (1 - b + b m / average m))
+    tf     = number of times that t occurs in the right text,   m = length of the right text
+    idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)), where df of the N right texts in training contain t
 
-    A word that training never saw counts as one with df = 0.
+    The left text is the query, the right text the document. The idf is that of Lucene. Words that do not occur in
+    training have df = 0.
 
     Settings:
-      k1  how soon a repeated word stops counting
-      b   how much a long right text is held against it
+      k1  term frequency saturation: the lower, the sooner repetitions stop counting
+      b   length normalization: the higher, the less words count in long right texts
     """
 
     paper = "Robertson et al., TREC 1995"
     family = "lexical"
 
     def __init__(self, vocab: int, *, k1: NonNegative = 1.2, b: NonNegative = 0.75) -> None:
-        self.vocab, self.k1, self.b = vocab, k1, b
-        self.idf = buffer(vocab + 1)  # the last is that of a word never seen
-        self.average = buffer(fill=1.0)
+        self.score = BM25Score(vocab, k1, b)
 
     def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
         documents = np.unique(pairs.right)
-        df = document_frequency(texts, documents, self.vocab)
-        self.idf = torch.from_numpy(np.log1p((len(documents) - df + 0.5) / (df + 0.5))).float()
-        self.average = torch.tensor(float(texts.lengths[documents].mean()))
+        idf = bm25_idf(document_frequency(texts, documents, self.score.vocab), len(documents))
+        self.score.load_state_dict({"idf": idf, "average_length": texts.lengths[documents].mean()})
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        times = len(right.ids) // len(left.ids)
-        words, there = left.ids.repeat(times, 1), left.mask.repeat(times, 1)  # [B, L]
-        same = (words[:, :, None] == right.ids[:, None, :]) & right.mask[:, None, :]  # [B, L, R]
-        tf = same.sum(2).to(self.idf.dtype)  # [B, L]
-        slack = self.k1 * (1 - self.b + self.b * right.lengths.to(tf) / self.average)  # [B]
-        gain = self.idf[words.clamp(max=self.vocab)] * tf / (tf + slack[:, None])
-        return gain.masked_fill(~there, 0).sum(1)
+    def forward(self, left: Tokens, right: Tokens) -> Array:
+        return self.score(left, right)

@@ -1,36 +1,33 @@
-"""CDSSM: letter trigrams word by word, read in windows of three words, the strongest window of each unit kept."""
-
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+"""CDSSM: DSSM with a convolution over windows of three words and max pooling."""
 
 from pairlight.layers.basic import Linear
-from pairlight.layers.char_ngrams import CharNgramEmbedding, glorot_uniform, windows_of_three
+from pairlight.layers.char_ngrams import CharNgramEmbedding, init_glorot_uniform
 from pairlight.layers.heads import CosineScore
 from pairlight.layers.settings import Size
-from pairlight.layers.types import Seq, Tokens
+from pairlight.layers.types import Array, Seq, Tokens
+from pairlight.layers.window_max import WindowMax
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import InputSpec
 
 
-class CDSSM(DualEncoder[Tensor]):
-    """Read each text in windows of three words, keep what is strongest in it, compare by cosine.
+class CDSSM(DualEncoder[Array]):
+    """Encode each text by a convolution over character trigrams with max pooling, compare by cosine.
 
-    f_t = how often each letter trigram stands in word t; zero before the first word and behind the last
+    f_t = number of times that each character trigram occurs in word t; zero before the first and after the last word
     h_t = tanh(Wc [f_t-1 ; f_t ; f_t+1])
-    v   = the largest of h_1 .. h_n, unit by unit
+    v   = max of h_1 .. h_n in every dimension
     y   = tanh(Ws v)
     s   = cosine(y of the left text, y of the right text)
 
-    One set of weights reads both sides and starts in Glorot's range; there are no biases, as in the paper's equations.
-    Trained by the softmax over one better and J worse texts.
+    Both texts share all weights, which are initialized with Glorot's bound. There are no biases, as in the equations of
+    the paper. Trained with a softmax over one positive and J negatives.
 
-    Unlike the paper: the mark of a text's two ends is the zero vector, not a word of its own; the optimiser is Adam
+    Unlike the paper: both ends of a text are marked by a zero vector, not by a word of their own; the optimizer is Adam
     with weight decay, not plain gradient descent.
 
     Settings:
-      hidden  units of the convolution
-      code    size of the vector y that a text becomes
+      hidden  size of h
+      code    size of the text vector y
     """
 
     paper = "Shen et al., CIKM 2014"
@@ -46,28 +43,28 @@ class CDSSM(DualEncoder[Tensor]):
 
     def __init__(self, vocab: int, *, hidden: Size = 300, code: Size = 128) -> None:
         self.embed = CharNgramEmbedding(vocab, hidden, window=3)
+        self.pool = WindowMax()
         self.out = Linear(hidden, code, bias=False)
         self.score = CosineScore()
 
     def init_weights(self, scale: float) -> None:
         super().init_weights(scale)
-        glorot_uniform(self)
+        init_glorot_uniform(self)
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.embed(left, right)  # together, because each distinct word is then summed once
+    def forward(self, left: Tokens, right: Tokens) -> Array:
+        u, v = self.embed(left, right)  # in one call, so that each distinct word is summed once
         return self.match(self.encode(u), self.encode(v))
 
-    def encode_left(self, tokens: Tokens) -> Tensor:
+    def encode_left(self, tokens: Tokens) -> Array:
         (u,) = self.embed(tokens)
         return self.encode(u)
 
     encode_right = encode_left
 
-    def match(self, u: Tensor, v: Tensor) -> Tensor:
+    def match(self, u: Array, v: Array) -> Array:
         return self.score(u, v)
 
-    def encode(self, u: Seq) -> Tensor:
-        h = windows_of_three(F.pad(u.x, (0, 0, 1, 1)))  # [B, L, hidden]
-        # tanh keeps order: taken behind the maximum it is taken once a text.
-        v = h.masked_fill(~u.mask[..., None], -torch.inf).amax(1).tanh()  # [B, hidden]
+    def encode(self, u: Seq) -> Array:
+        # tanh is monotonic, so it follows the pooling, where fewer values are left.
+        v = self.pool(u).tanh()  # [B, hidden]
         return self.out(v).tanh()  # [B, code]

@@ -1,52 +1,49 @@
-"""CNTN: a convolutional network makes a vector of each text, a neural tensor layer scores the two."""
+"""CNTN: a convolutional network encodes each text; a neural tensor layer scores the two encodings."""
 
 from typing import Annotated, Literal, Unpack
-
-from torch import Tensor, nn
 
 from pairlight.layers.basic import Linear, Sequential
 from pairlight.layers.dynamic_cnn import DynamicCNN
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.layer import Layer
 from pairlight.layers.settings import Size
 from pairlight.layers.tensor_head import SymmetricTensorScore, TensorScore
-from pairlight.layers.types import Tokens
+from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import WORDS
 
 Preset = Literal["paper", "mv-lstm"]
 
 
-class CNTN(DualEncoder[Tensor]):
-    """Make a vector of each text, keeping more of a longer one on the way, and let a tensor score the two.
+class CNTN(DualEncoder[Array]):
+    """Encode each text by convolution and dynamic k-max pooling, score the encodings with a tensor.
 
-    z = tanh(dynamic k-max of W [z_t-m+1 ; .. ; z_t] + b), layer upon layer;  z = x at first
-        k = max(top, ⌈(layers - layer) n / layers⌉) largest values of every feature, in their order; `top` at last
-    c = V z + d, z of the last layer place by place; each side has weights of its own
+    z = tanh(dynamic k-max pooling of W [z_t-m+1 ; .. ; z_t] + b), in every layer;  z = x at first
+        k = max(top, ⌈(layers - layer) n / layers⌉) largest values of every feature, in order; `top` in the last layer
+    c = V z + d, with all positions of the last z; the weights are separate for both texts
     s = w · tanh(c_left · M^i c_right + U^i [c_left ; c_right] + e^i, for every slice i)
 
-    preset=mv-lstm is what the MV-LSTM authors' script runs under this name: no biases but the score's, k at least 4 and
-    at last 1, c = z, and a symmetric tensor, M^i = T^i (T^i)', with one U^i for both sides.
+    preset=mv-lstm is the model that the script of the MV-LSTM authors runs as CNTN: no biases except that of the score,
+    k at least 4 and 1 in the last layer, c = z, and a symmetric tensor, M^i = T^i (T^i)', with one U^i for both texts.
 
-    Depth, sizes and whether the sides share weights are not certain: the tensor layer is the paper's, the rest of the
-    encoder agrees with later code of the same university. Its filters see all features of the layer below.
+    The tensor layer is the paper's. Depth, sizes and whether the texts share weights are uncertain; the rest of the
+    encoder agrees with later code of the same university. Its filters cover all features of the layer below.
 
     Settings:
-      preset    paper, or mv-lstm for the form of the MV-LSTM authors' script
-      maps      features of each convolution
-      width     words or places in a window
-      layers    convolutions, each with its pooling
-      top       places kept behind the last layer, and at least behind each (preset=paper)
-      code      size of the vector that a text becomes (preset=paper)
+      preset    paper, or mv-lstm for the form in the script of the MV-LSTM authors
+      maps      feature maps of each convolution
+      width     window size of the convolutions
+      layers    number of convolutions, each followed by pooling
+      top       positions kept after the last layer, and the minimum for the others (preset=paper)
+      code      size of the text vector (preset=paper)
       channels  slices of the tensor
     """
 
     paper = "Qiu and Huang, IJCAI 2015"
     family = "composition"
     inputs = WORDS
-    training_defaults = {
-        "lr": 0.005,
-        "epsilon": 1e-10,
-    }  # at the house's 0.03 the tanh of the tensor saturates and all pairs tie
+    # At the default lr of 0.03 the tanh of the tensor saturates and all pairs get the same score.
+    training_defaults = {"lr": 0.005, "epsilon": 1e-10}
 
     def __init__(
         self,
@@ -64,19 +61,19 @@ class CNTN(DualEncoder[Tensor]):
         self.embed = WordEmbedding(vocab, **embedding)
         paper, dim = preset == "paper", self.embed.dim
 
-        def side() -> nn.Module:
+        def encoder() -> Layer:
             if not paper:
                 return DynamicCNN(dim, maps, width, layers, least=4, top=1, bias=False)
             return Sequential(DynamicCNN(dim, maps, width, layers, least=top, top=top), Linear(top * maps, code))
 
-        self.encode = [side(), side()]
+        self.encode = [encoder(), encoder()]
         self.score = TensorScore(code, channels) if paper else SymmetricTensorScore(maps, channels)
 
-    def encode_left(self, tokens: Tokens) -> Tensor:
+    def encode_left(self, tokens: Tokens) -> Array:
         return self.encode[0](self.embed.left(tokens))
 
-    def encode_right(self, tokens: Tokens) -> Tensor:
+    def encode_right(self, tokens: Tokens) -> Array:
         return self.encode[1](self.embed.right(tokens))
 
-    def match(self, u: Tensor, v: Tensor) -> Tensor:
+    def match(self, u: Array, v: Array) -> Array:
         return self.score(u, v)

@@ -1,20 +1,20 @@
-"""DRMM: a histogram of its likenesses says how well each query word is met."""
+"""DRMM: a small network scores the histogram of similarities of each left word; rare words count more."""
 
 from typing import Annotated, Literal, Unpack
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from pairlight.data.pairs import Pairs
-from pairlight.data.statistics import document_frequency
+from pairlight.data.statistics import document_frequency, drmm_idf
 from pairlight.layers.attention import embed_with_attention
 from pairlight.layers.basic import Linear, Sequential, Tanh
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
+from pairlight.layers.heads import WeightedSum
 from pairlight.layers.histogram import Histogram
-from pairlight.layers.layer import buffer, parameter
+from pairlight.layers.idf import IdfGate
 from pairlight.layers.settings import Size
-from pairlight.layers.types import Tokens
+from pairlight.layers.types import Array, Tokens, tile_left_vectors
 from pairlight.layers.word_cosine import WordCosine
 from pairlight.models.base import PairModel
 from pairlight.text.inputs import InputSpec
@@ -24,37 +24,32 @@ Counts = Literal["count", "share", "log"]
 
 
 class DRMM(PairModel):
-    """Turn each left word's likenesses into a histogram, score it, and let rare words have the larger say.
+    """Score the histogram of similarities of each left word, and weight the words by their idf.
 
-    s_ij = cosine of x_i and y_j; 1 for the same word, 0 where one is unknown or has no vector
-    h_ik = how many s_ij lie in bin k: equal bins from -1 up to 1, the last for the same word; by default log10(1 + h)
+    s_ij = cosine of x_i and y_j; 1 for identical words, 0 if either is out of vocabulary or has no vector
+    h_ik = number of s_ij in bin k: bins of equal width from -1 to 1, the last for identical words; by default log10(1 + h)
     z_i  = tanh(W2 tanh(W1 h_i + b1) + b2)
-    g_i  = exp(w idf_i) / sum_l exp(w idf_l),   idf = ln((N + 1) / df) over the N right texts of training
+    g_i  = exp(w idf_i) / sum_l exp(w idf_l),   idf = ln((N + 1) / df) over the N right texts in training
     s    = sum_i g_i z_i
 
-    Sizes, start values and the formula of idf are those of the authors' code. The paper's gate by word vectors is
-    idf=false gate=left; with idf=true, a gate's share multiplies g_i. gate=right counts each right word by its share.
-    Counts teach the word vectors nothing: they stay as they start.
+    Sizes, initial values and the idf formula are those of the authors' code. The paper's gate on word vectors is
+    idf=false gate=left; with idf=true, attention weights are multiplied by g_i. With gate=right, a right word counts
+    with its attention weight in the histogram. Histograms have no gradient, so word vectors are not trained.
 
-    Unlike the paper: all vectors of weights start at 0, and a word that training never saw counts as one of df = 1.
+    Unlike the paper: all weight vectors are initialized to 0, and words that do not occur in training have df = 1.
 
     Settings:
-      bins    how many bins there are, that of the same word among them
-      counts  what stands in a bin: count, share (of all that were counted) or log
-      hidden  size of the hidden layer that reads a histogram
-      idf     let rare words have the larger say
+      bins    number of bins, including that of identical words
+      counts  value of a bin: count, share (of the sum over all bins) or log
+      hidden  hidden units of the network that scores a histogram
+      idf     weight left words by their idf
     """
 
     paper = "Guo et al., CIKM 2016"
     family = "interaction"
     inputs = InputSpec(pretrained_vectors=True, random_oov=False)
-    training_defaults = {
-        "freeze": True,
-        "lr": 0.3,
-        "epsilon": 1e-10,
-    }  # so few weights learn too slowly at the house's 0.03
-
-    idf: Tensor
+    # At the default lr of 0.03 so few weights learn too slowly.
+    training_defaults = {"freeze": True, "lr": 0.3, "epsilon": 1e-10}
 
     def __init__(
         self,
@@ -70,25 +65,24 @@ class DRMM(PairModel):
         self.embed = WordEmbedding(vocab, **embedding)
         self.interact = WordCosine(vocab)
         self.aggregate = Histogram(bins)
-        self.score = Sequential(Linear(bins, hidden), Tanh(), Linear(hidden, 1), Tanh())
-        self.rare = parameter(1, bound=0) if idf else None
-        self.idf = buffer(vocab + 1)  # the last is that of a word never seen
+        self.feed_forward = Sequential(Linear(bins, hidden), Tanh(), Linear(hidden, 1), Tanh())
+        self.idf_gate = IdfGate(vocab) if idf else None
+        self.score = WeightedSum()
 
     def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
-        documents = np.unique(pairs.right)
-        df = document_frequency(texts, documents, self.vocab)
-        self.idf = torch.from_numpy(np.log((len(documents) + 1) / np.maximum(df, 1))).to(self.idf)
+        if self.idf_gate is not None:
+            documents = np.unique(pairs.right)
+            self.idf_gate.set_idf(drmm_idf(document_frequency(texts, documents, self.vocab), len(documents)))
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+    def forward(self, left: Tokens, right: Tokens) -> Array:
         u, v, a, b = embed_with_attention(self.embed, left, right)
         h = self.aggregate(self.interact(u, v), b)  # [B, L, K]
         if self.counts == "share":
             h = h / h.sum(-1, keepdim=True).clamp(min=1e-8)
         elif self.counts == "log":
             h = torch.log10(1 + h)
-        z = self.score(h)[..., 0]  # [B, L]
-        if self.rare is not None:
-            idf = self.idf[left.ids.clamp(max=self.vocab)]
-            g = (self.rare * idf).masked_fill(~left.mask, -torch.inf).softmax(1)
-            a = a * g.repeat(len(a) // len(g), 1)
-        return (a * z).sum(1)
+        z = self.feed_forward(h)[..., 0]  # [B, L]
+        if self.idf_gate is not None:
+            g, a = tile_left_vectors(self.idf_gate(left), a)
+            a = a * g
+        return self.score(a, z)

@@ -1,44 +1,44 @@
-"""DUET: one network looks where words are the same, another at what the texts say; their scores are added."""
+"""DUET: the sum of a network on exact matches and a network on character n-grams, trained together."""
 
-from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pairlight.core.errors import InputError
 from pairlight.layers.basic import Dropout, Linear, Sequential, Tanh
-from pairlight.layers.char_ngrams import CharNgramEmbedding, glorot_uniform, windows_of_three
+from pairlight.layers.char_ngrams import CharNgramEmbedding, init_glorot_uniform
 from pairlight.layers.interactions import Indicator
-from pairlight.layers.layer import parameter
+from pairlight.layers.layer import Layer, parameter
 from pairlight.layers.settings import Fraction, Size
-from pairlight.layers.types import Grid, Seq, Tokens, tile_left_vectors
+from pairlight.layers.types import Array, Grid, Seq, Tokens, tile_left_vectors
+from pairlight.layers.window_max import sum_windows
 from pairlight.models.base import PairModel
 from pairlight.text.inputs import InputSpec
 
 
 class Duet(PairModel):
-    """A local network on exact matches and a distributed one on what words are spelt with, trained as one.
+    """Add the scores of a local network on exact matches and a distributed network on character n-grams.
 
-    Both texts are brought to fixed lengths n and m: cut, or filled up with empty words.
-    X_ij = 1 where words i and j are the same, else 0
-    f_t  = how often each of the 2,000 most frequent pieces of one to five letters stands in word t
+    Both texts are truncated or filled up with empty words to fixed lengths n and m.
+    X_ij = 1 if words i and j are identical, else 0
+    f_t  = number of times that each of the 2,000 most frequent character n-grams (n = 1 .. 5) occurs in word t
 
-    r_i = tanh(A X_i + a), X_i the row of left word i
+    r_i = tanh(A X_i + a), where X_i is the row of left word i
     q   = tanh(Q max of tanh(B [f_t ; f_t+1 ; f_t+2] + b) over all windows of the left text + k)
     d_t = tanh(D max of tanh(C [f_t ; f_t+1 ; f_t+2] + c) over `pool` windows of the right text from t on + l)
     s   = head([r_1 ; .. ; r_n]) + head([q * d_1 ; q * d_2 ; ..])
 
-    Each head is tanh(w · tanh(W tanh(V z + u) + v) + o) with weights of its own. Weights start in Glorot's range
-    and are trained by the softmax over one better and J worse texts.
+    A head is tanh(w · tanh(W tanh(V z + u) + v) + o); the two heads have separate weights. Weights are initialized with
+    Glorot's bound and trained with a softmax over one positive and J negatives.
 
-    Unlike the paper: sizes are for short texts (the paper has n = 10, m = 1000, hidden = 300 and pool = 100), and the
-    optimiser is Adam with weight decay, not plain gradient descent. The layers are those of the authors' code, but
-    their reader of texts misses the pieces a word ends with.
+    Unlike the paper: the sizes are for short texts (the paper has n = 10, m = 1000, hidden = 300 and pool = 100), and
+    the optimizer is Adam with weight decay, not plain gradient descent. The layers are those of the authors' code, but
+    their text reader misses the n-grams at the end of a word.
 
     Settings:
-      left_length   words of the left text that are read
-      right_length  words of the right text that are read
+      left_length   number of words to which left texts are truncated or filled up
+      right_length  number of words to which right texts are truncated or filled up
       hidden        units of every layer
-      pool          windows of the right text that share a maximum
-      dropout       share of a head's last hidden units silenced in training
+      pool          windows of the right text that are max-pooled together
+      dropout       dropout probability of the last hidden layer of each head
     """
 
     paper = "Mitra et al., WWW 2017"
@@ -63,9 +63,11 @@ class Duet(PairModel):
         dropout: Fraction = 0.2,
     ) -> None:
         if left_length < 3:
-            raise InputError(f"left_length={left_length} is too small: a window needs at least 3 words.")
+            raise InputError(f"left_length={left_length} is too small: a window has 3 words, so use at least 3.")
         if right_length < pool + 2:
-            raise InputError(f"right_length={right_length} is too small: pool={pool} needs at least {pool + 2} words.")
+            raise InputError(
+                f"right_length={right_length} is too small for pool={pool}: use at least {pool + 2}, or a smaller pool."
+            )
         self.left_length, self.right_length, self.pool = left_length, right_length, pool
         self.interact = Indicator()
         self.rows = Linear(right_length, hidden)
@@ -77,32 +79,32 @@ class Duet(PairModel):
 
     def init_weights(self, scale: float) -> None:
         super().init_weights(scale)
-        glorot_uniform(self)
+        init_glorot_uniform(self)
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+    def forward(self, left: Tokens, right: Tokens) -> Array:
         (u,), (v,) = self.embed_left(left), self.embed_right(right)
         return self.local(self.interact(u, v)) + self.distributed(u, v)
 
-    def local(self, s: Grid) -> Tensor:
+    def local(self, s: Grid) -> Array:
         *_, L, R = s.x.shape
-        x = F.pad(s.x[:, 0], (0, self.right_length - R, 0, self.left_length - L))  # [B, n, m]; below zero it cuts
+        x = F.pad(s.x[:, 0], (0, self.right_length - R, 0, self.left_length - L))  # [B, n, m]; negative sizes truncate
         return self.local_head(self.rows(x).tanh().flatten(1))[:, 0]
 
-    def distributed(self, u: Seq, v: Seq) -> Tensor:
-        # tanh keeps order: it is taken behind each maximum.
-        h = windows_of_three(_of_length(self.left_length, u)) + self.left_bias
+    def distributed(self, u: Seq, v: Seq) -> Array:
+        # tanh is monotonic, so it follows the max pooling, where fewer values are left.
+        h = sum_windows(_with_length(u, self.left_length)) + self.left_bias
         q = self.left_out(h.amax(1).tanh()).tanh()  # [B, hidden]
-        h = windows_of_three(_of_length(self.right_length, v)) + self.right_bias
+        h = sum_windows(_with_length(v, self.right_length)) + self.right_bias
         d = self.right_out(F.max_pool1d(h.mT, self.pool, 1).mT.tanh()).tanh()  # [B, m - 1 - pool, hidden]
         q, d = tile_left_vectors(q, d)
         return self.distributed_head((q[:, None] * d).flatten(1))[:, 0]
 
 
-def _of_length(length: int, u: Seq) -> Tensor:
-    return F.pad(u.x, (0, 0, 0, length - u.x.shape[1]))
+def _with_length(u: Seq, length: int) -> Array:
+    return F.pad(u.x, (0, 0, 0, length - u.x.shape[1]))  # [B, length, D]; a negative size truncates
 
 
-def _head(inputs: int, hidden: int, dropout: float) -> nn.Module:
+def _head(inputs: int, hidden: int, dropout: float) -> Layer:
     return Sequential(
         Linear(inputs, hidden),
         Tanh(),

@@ -1,29 +1,27 @@
-"""LSTM-RNN: the last state of one LSTM is the text, compared by cosine."""
+"""LSTM-RNN: the last hidden state of an LSTM encodes each text; the encodings are compared by cosine."""
 
 from typing import Unpack
-
-from torch import Tensor
 
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.heads import CosineScore
 from pairlight.layers.lstm import LSTM, last_state
 from pairlight.layers.settings import Size
-from pairlight.layers.types import Tokens
+from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import WORDS
 
 
-class LSTMRNN(DualEncoder[Tensor]):
-    """Read each text once, compare where the reading ends.
+class LSTMRNN(DualEncoder[Array]):
+    """Encode each text with an LSTM and compare the last hidden states by cosine.
 
     h_t = LSTM(x)_t
     s   = cosine(h_n of the left text, h_m of the right text)
 
-    Unlike the paper: words come in as vectors, not as letter trigrams, the LSTM has no peepholes, and the loss is
-    the pairwise hinge; this is the form in which the MV-LSTM paper compares itself with it.
+    Unlike the paper: the inputs are word vectors, not character trigrams; the LSTM has no peepholes; and the loss is the
+    pairwise hinge. This is the form that the MV-LSTM paper compares itself with.
 
     Settings:
-      hidden  size of the LSTM's state
+      hidden  hidden units of the LSTM
     """
 
     paper = "Palangi et al., TASLP 2016"
@@ -35,11 +33,11 @@ class LSTMRNN(DualEncoder[Tensor]):
         self.encode = LSTM(self.embed.dim, hidden)
         self.score = CosineScore()
 
-    def encode_left(self, tokens: Tokens) -> Tensor:
+    def encode_left(self, tokens: Tokens) -> Array:
         return last_state(self.encode(self.embed.left(tokens)))
 
-    def encode_right(self, tokens: Tokens) -> Tensor:
+    def encode_right(self, tokens: Tokens) -> Array:
         return last_state(self.encode(self.embed.right(tokens)))
 
-    def match(self, u: Tensor, v: Tensor) -> Tensor:
+    def match(self, u: Array, v: Array) -> Array:
         return self.score(u, v)

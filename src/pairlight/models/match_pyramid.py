@@ -1,48 +1,46 @@
-"""MatchPyramid: look at the grid of word similarities as at a picture."""
+"""MatchPyramid: a convolutional network over the grid of word similarities, as if it were an image."""
 
 from dataclasses import replace
 from typing import Annotated, Unpack
 
-from torch import Tensor
-from torch.nn import functional as F
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.grid_conv import GridConv
 from pairlight.layers.grid_pool import GridPool
 from pairlight.layers.heads import MLP
 from pairlight.layers.interactions import InteractionName, build_interaction
 from pairlight.layers.settings import Size
-from pairlight.layers.types import Tokens
+from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import PairModel
 from pairlight.text.inputs import WORDS
 
 
 class MatchPyramid(PairModel):
-    """Look at the grid of word similarities as at a picture.
+    """Treat the grid of word similarities as an image.
 
     s_ij = interaction of x_i and y_j
-    z    = relu(W * s + b), windows of height x width centred on every cell
-    p    = z pooled to rows x columns, the largest of each piece, cut by the pair's own lengths
-    t    = relu(V * p + c), windows of window x window, then the largest of every 2 x 2 cells
+    z    = relu(W * s + b), with windows of height x width centered on every cell
+    p    = z max-pooled to rows x columns, in segments of the pair's own lengths
+    t    = relu(V * p + c), with windows of window x window, then the max of every 2 x 2 cells
     s    = w · relu(U t + d) + e
 
-    The maps and windows are from memory of the paper, the pooled size from an answer of its first author, the hidden
-    layer from the authors' code for retrieval; that the second pooling takes 2 x 2 cells is ours.
+    The feature maps and windows are the paper's as we remember them, the pooled size is from an answer of its first
+    author, the hidden layer from the authors' code for retrieval; that the second pooling covers 2 x 2 cells is ours.
 
-    Unlike the paper: a window may reach over the edge, where zeros stand, so that a one-word text has cells too; one
-    score in place of two class scores; gaussian is the authors' later study's, bilinear and tensor are further ones.
+    Unlike the paper: windows may extend over the edge, where cells are zero, so that one-word texts have cells too; one
+    score instead of two class scores; gaussian is from a later study of the authors, bilinear and tensor are additions.
 
     Settings:
       interaction  how two words are compared: indicator, dot, cosine, gaussian, bilinear or tensor
       channels     slices of the tensor
-      maps         maps of the first convolution
-      height       left words its window spans
-      width        right words its window spans
+      maps         feature maps of the first convolution
+      height       left words in a window of the first convolution
+      width        right words in a window of the first convolution
       rows         rows of the pooled grid
       columns      columns of the pooled grid
-      deep         maps of the second convolution
-      window       rows and columns its window spans
-      mlp          size of the hidden layer before the score
+      deep         feature maps of the second convolution
+      window       rows and columns of a window of the second convolution
+      mlp          hidden units of the MLP
     """
 
     paper = "Pang et al., AAAI 2016"
@@ -73,8 +71,9 @@ class MatchPyramid(PairModel):
         self.far = GridConv(maps, deep, window, window)
         self.score = MLP(deep * -(-rows // 2) * -(-columns // 2), mlp)
 
-    def forward(self, left: Tokens, right: Tokens) -> Tensor:
+    def forward(self, left: Tokens, right: Tokens) -> Array:
         p = self.pool(self.near(self.interact(*self.embed(left, right))))
-        # relu after the pooling is relu before it, on far fewer cells.
-        t = self.far(replace(p, x=p.x.relu())).x.relu()  # [B, deep, rows, columns]
-        return self.score(F.max_pool2d(t, 2, ceil_mode=True).flatten(1))
+        xp = array_namespace(p.x)
+        # relu is monotonic, so it follows the pooling, where fewer values are left.
+        t = xp.relu(self.far(replace(p, x=xp.relu(p.x))).x)  # [B, deep, rows, columns]
+        return self.score(xp.max_pool2d(t, 2).reshape(len(t), -1))

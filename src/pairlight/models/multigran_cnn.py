@@ -1,9 +1,8 @@
-"""MultiGranCNN: words, short phrases, long phrases and the whole of one text meet all those of the other."""
+"""MultiGranCNN: compares words, short phrases, long phrases and the whole of one text with those of the other."""
 
 from typing import Annotated, Literal, Unpack
 
 import torch
-from torch import Tensor
 
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.grid_cnn import GridCNN
@@ -12,7 +11,7 @@ from pairlight.layers.interactions import Bilinear
 from pairlight.layers.phrases import Phrases
 from pairlight.layers.settings import Size
 from pairlight.layers.similarity import Activated, SimilarityName, build_similarity
-from pairlight.layers.types import Seq, Tokens
+from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import WORDS
 
@@ -20,37 +19,38 @@ Preset = Literal["paper", "mv-lstm"]
 
 
 class MultiGranCNN(DualEncoder[Seq]):
-    """Compare whatever one text is made of, from word to whole, with whatever the other is made of.
+    """Compare units of all granularities, from words to the whole text, and aggregate the grid with a CNN.
 
     y^l  = tanh(W [z^l-1_t-m+1 ; .. ; z^l-1_t] + b), the phrases of level l;  z^0 = x, the words
-    z^l  = the k largest y^l of every feature, in their order: k = max(least, ⌈(layers - l) n / layers⌉), at last 1
-    u    = [x ; y^1 ; .. ; y^layers ; z^layers], and v of the right text, by the same weights
+    z^l  = the k largest y^l of every feature, in order: k = max(least, ⌈(layers - l) n / layers⌉), 1 in the last layer
+    u    = [x ; y^1 ; .. ; y^layers ; z^layers], and v of the right text with the same weights
     s_ij = sigmoid(u_i·M v_j + b) (indirect), exp(-|u_i - v_j|² / 4) (direct) or sigmoid(w·[u_i ; v_j] + b) (concat)
-    g    = s pooled to grid x grid, the largest of each piece, cut by the pair's own lengths
+    g    = s max-pooled to grid x grid, in segments of the pair's own lengths
     g    = tanh(W * g + b) pooled to middle x middle, then tanh(W * g + b) pooled to last x last
     s    = w · relu(U g + d) + e
 
-    preset=mv-lstm is what the MV-LSTM authors' script runs under this name: each side has convolutions of its own
-    without bias, relu in place of tanh, s_ij = relu(u_i·M v_j + b) (b is ours), and no second network behind the grid.
+    preset=mv-lstm is the model that the script of the MV-LSTM authors runs as MultiGranCNN: convolutions without bias,
+    separate for both texts, relu instead of tanh, s_ij = relu(u_i·M v_j + b) (b is ours), and no convolutions over the
+    grid.
 
-    Levels, likenesses and the two networks are the paper's; the formulas come from memory of it; width, layers and
-    least from code that cites it; the sizes of the second network are ours.
+    Levels, similarities and both networks are the paper's, the formulas as we remember them; width, layers and least are
+    from code that cites it; the sizes of the network over the grid are ours.
 
-    Unlike the paper: the hidden layer is relu; the phrases' network is not trained on unlabelled text first.
+    Unlike the paper: the hidden layer uses relu; the network over the text is not pretrained on unlabeled text.
 
     Settings:
-      preset       paper, or mv-lstm for the form of the MV-LSTM authors' script
+      preset       paper, or mv-lstm for the form in the script of the MV-LSTM authors
       interaction  how two units are compared: indirect, direct or concat (preset=paper)
-      width        words or places in a window
-      layers       convolutions over a text, each with its pooling
-      least        places kept at least behind each but the last
-      grid         rows and columns all likenesses are pooled to
-      maps         maps of the first convolution over the grid (preset=paper)
-      middle       rows and columns behind it
-      deep         maps of the second (preset=paper)
-      last         rows and columns behind that
-      window       rows and columns their windows span
-      mlp          size of the hidden layer before the score
+      width        window size of the convolutions over a text
+      layers       number of convolutions over a text, each followed by pooling
+      least        minimum number of positions kept after each of them but the last
+      grid         rows and columns to which the grid of similarities is pooled
+      maps         feature maps of the first convolution over the grid (preset=paper)
+      middle       rows and columns to which its output is pooled (preset=paper)
+      deep         feature maps of the second convolution over the grid (preset=paper)
+      last         rows and columns to which its output is pooled (preset=paper)
+      window       rows and columns of a window of both (preset=paper)
+      mlp          hidden units of the MLP
     """
 
     paper = "Yin and Schütze, ACL 2015"
@@ -78,14 +78,14 @@ class MultiGranCNN(DualEncoder[Seq]):
         self.embed = WordEmbedding(vocab, **embedding)
         dim = self.embed.dim
         if preset == "paper":
-            sides = [Phrases(dim, width, layers, least, torch.tanh)]  # one for both
+            encoders = [Phrases(dim, width, layers, least, torch.tanh)]  # shared by both texts
             self.interact = build_similarity(interaction, dim)
             self.aggregate = GridCNN(grid, [(maps, middle), (deep, last)], window)
         else:
-            sides = [Phrases(dim, width, layers, least, torch.relu, bias=False) for _ in range(2)]
+            encoders = [Phrases(dim, width, layers, least, torch.relu, bias=False) for _ in range(2)]
             self.interact = Activated(Bilinear(dim), torch.relu)
             self.aggregate = GridCNN(grid, [], window)
-        self.encode = list(sides)
+        self.encode = encoders
         self.score = MLP(self.aggregate.features, mlp)
 
     def encode_left(self, tokens: Tokens) -> Seq:
@@ -94,5 +94,5 @@ class MultiGranCNN(DualEncoder[Seq]):
     def encode_right(self, tokens: Tokens) -> Seq:
         return self.encode[-1](self.embed.right(tokens))
 
-    def match(self, u: Seq, v: Seq) -> Tensor:
+    def match(self, u: Seq, v: Seq) -> Array:
         return self.score(self.aggregate(self.interact(u, v)))

@@ -1,8 +1,6 @@
-"""MV-LSTM: match two texts at every pair of positions, keep the strongest."""
+"""MV-LSTM: compares two texts at every pair of positions and keeps the k largest interactions."""
 
 from typing import Annotated, Unpack
-
-from torch import Tensor
 
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.fused_topk import fused_topk
@@ -11,7 +9,7 @@ from pairlight.layers.interactions import InteractionName, build_interaction
 from pairlight.layers.lstm import BiLSTM
 from pairlight.layers.settings import Size
 from pairlight.layers.topk import KMax
-from pairlight.layers.types import Seq, Tokens
+from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import WORDS
 
@@ -24,14 +22,14 @@ class MVLSTM(DualEncoder[Seq]):
     q    = the k largest s_ij of every channel, largest first
     s    = w · relu(W q + b) + c
 
-    The paper does not say how many channels its tensor has nor how wide the hidden layer of the MLP is.
+    The paper does not give the number of slices of its tensor nor the hidden units of its MLP.
 
     Settings:
-      hidden       size of the LSTM's state in each direction
+      hidden       hidden units of the LSTM in each direction
       interaction  how two positions are compared: cosine, cosine-per-direction, bilinear or tensor
       channels     slices of the tensor
-      k            how many of the strongest interactions are kept in each channel
-      mlp          size of the hidden layer before the score
+      k            number of largest interactions kept in each channel
+      mlp          hidden units of the MLP
     """
 
     paper = "Wan et al., AAAI 2016"
@@ -61,5 +59,5 @@ class MVLSTM(DualEncoder[Seq]):
     def encode_right(self, tokens: Tokens) -> Seq:
         return self.encode(self.embed.right(tokens))
 
-    def match(self, u: Seq, v: Seq) -> Tensor:
+    def match(self, u: Seq, v: Seq) -> Array:
         return self.score(fused_topk(self.interact, self.aggregate, u, v))

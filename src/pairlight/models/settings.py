@@ -1,4 +1,4 @@
-"""The settings of a model as data: read from its signature and docstring, and checked against their ranges."""
+"""The settings of a model as data: names, defaults, ranges and descriptions from its signature and docstring."""
 
 import inspect
 import re
@@ -11,10 +11,10 @@ from pairlight.core.errors import InputError, unknown_name
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.settings import Range
 
-# Settings that models share by `**name: Unpack[...]`, and the layer that declares them.
+# Shared settings, which models accept as `**name: Unpack[...]`, and the layer that declares them.
 SHARED = {EmbeddingSettings: WordEmbedding}
 
-_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -29,7 +29,7 @@ class Setting:
     choices: tuple[str, ...] = ()
 
     def parse(self, value: Any) -> Any:
-        """The value in the type of the default, within its range; text is converted."""
+        """The value, converted from text if needed and checked against the type of the default and the range."""
         kind = type(self.default)
         parsed = _convert(kind, value)
         if parsed is None:
@@ -43,18 +43,18 @@ class Setting:
 
 @cache
 def model_settings(model: type[Any]) -> dict[str, Setting]:
-    """Every setting of a model, its own first, then those it shares with others."""
+    """All settings of a model, its own first, then the shared ones."""
     own, shared = _declared(model), {}
     for name, hint in get_type_hints(model.__init__, include_extras=True).items():
         if _is_var_keyword(model, name):
             shared = _declared(SHARED[get_args(hint)[0]])
-    # A model may declare a shared setting itself, with a default of its own.
+    # A model may declare a shared setting itself to give it another default.
     own = {name: each if each.meaning else replace(each, meaning=shared[name].meaning) for name, each in own.items()}
     return own | {name: setting for name, setting in shared.items() if name not in own}
 
 
 def check_settings(name: str, model: type[Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The given settings, parsed; an unknown name or a value out of range is an error that names the model."""
+    """The given settings, parsed. Errors for unknown names and invalid values name the model."""
     known = model_settings(model)
     parsed = {}
     for key, value in given.items():
@@ -70,7 +70,7 @@ def check_settings(name: str, model: type[Any], given: Mapping[str, Any]) -> dic
 
 
 def _declared(layer: type[Any]) -> dict[str, Setting]:
-    """The keyword-only arguments of a class, with ranges from their annotations and meanings from its docstring."""
+    """The keyword-only arguments of a class, with ranges from annotations and meanings from the docstring."""
     hints = get_type_hints(layer.__init__, include_extras=True)
     _, _, listed = (inspect.getdoc(layer) or "").partition("Settings:\n")
     meanings = dict(re.findall(r"^  (\w+) +(\S.*)$", listed, re.MULTILINE))
@@ -94,7 +94,7 @@ def _is_var_keyword(model: type[Any], name: str) -> bool:
 
 
 def _convert(kind: type, value: Any) -> Any:
-    """The value as this type, or None where it is not one."""
+    """The value as this type, or None if it cannot be converted exactly."""
     if kind is bool:
         return _BOOLEANS.get(str(value).lower())
     if kind is str:

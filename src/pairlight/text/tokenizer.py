@@ -52,7 +52,7 @@ class TokenizedTexts:
     ids: NDArray[np.int32]
     start: NDArray[np.int64]
     truncated: int  # how many texts were longer than the limit
-    # For inputs of character n-grams, ids are rows of this table: the n-grams of each distinct word, 0 as padding. [U, P]
+    # For character n-grams, ids are rows of this table: the n-grams of each distinct word, 0 as padding.   [U, P]
     ngrams: NDArray[np.int32] | None = None
     # Merge positions of the texts' parse trees, aligned with ids; -1 where a text has none. See text/parse.py.
     joins: NDArray[np.int32] | None = None

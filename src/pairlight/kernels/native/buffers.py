@@ -30,7 +30,7 @@ def numbers(*names: str) -> list[tuple[str, type[ctypes.c_int64]]]:
 def address(x: Array) -> int:
     """The address of the first element."""
     if x.flags.carray and x.size:
-        return ctypes.addressof(ctypes.c_char.from_buffer(x))  # faster than x.ctypes
+        return ctypes.addressof(ctypes.c_char.from_buffer(x.data))  # faster than x.ctypes
     return x.ctypes.data
 
 

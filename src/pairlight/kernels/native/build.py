@@ -1,6 +1,6 @@
-"""Compiles the native kernels: the same C++ sources once for each vector width, linked into one library.
+"""Compiles the C++ sources once for each SIMD width and links them into one library.
 
-Run at install by setup.py, and by hand after a change of the sources: `python -m pairlight.kernels.native.build`.
+setup.py does this at installation. After a change of the sources, run `python -m pairlight.kernels.native.build`.
 """
 
 import hashlib
@@ -22,16 +22,16 @@ _WIDTHS = {"portable": (16, []), "avx2": (32, ["-mavx2", "-mfma"]), "avx512": (6
 
 
 class BuildError(Exception):
-    """The kernels could not be compiled; the message says why."""
+    """The kernels cannot be compiled; the message contains the reason."""
 
 
 def widths() -> list[str]:
-    """The vector widths worth compiling for this kind of machine."""
+    """The SIMD widths to compile on this machine."""
     return list(_WIDTHS) if platform.machine() in ("x86_64", "AMD64") else ["portable"]
 
 
 def fingerprint() -> str:
-    """A hash of the sources: a library compiled from other ones must not be loaded."""
+    """A hash of the sources, to detect a library that was compiled from different ones."""
     digest = hashlib.sha256()
     for path in sorted(SOURCES.iterdir()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -39,7 +39,7 @@ def fingerprint() -> str:
 
 
 def compile_library(into: Path, extra: Sequence[str] = ()) -> None:
-    """Compile and link all widths into the file `into`, which is replaced only if all went well."""
+    """Compile and link all widths into the file `into`, which is only replaced on success."""
     into.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into.parent) as name:
         folder = Path(name)
@@ -52,7 +52,7 @@ def compile_library(into: Path, extra: Sequence[str] = ()) -> None:
 
 
 def compile_width(width: str, folder: Path, extra: Sequence[str] = ()) -> Path:
-    """The kernels of one width as an object file."""
+    """Compile the kernels of one width to an object file."""
     vector, machine = _WIDTHS[width]
     define = [f"-DPAIRLIGHT_WIDTH={width}", f"-DPAIRLIGHT_BYTES={vector}"]
     plain = ["-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"]
@@ -66,19 +66,21 @@ def _compile(source: str, into: Path, flags: list[str]) -> Path:
 
 def _compiler() -> str:
     if os.name != "posix":
-        raise BuildError("the native kernels are compiled on Linux and macOS only")
-    asked = os.environ.get("CXX")
-    for name in [asked] if asked else ["g++", "clang++", "c++"]:
+        raise BuildError("the native kernels can only be compiled on Linux and macOS")
+    requested = os.environ.get("CXX")
+    for name in [requested] if requested else ["g++", "clang++", "c++"]:
         if shutil.which(name):
             return name
-    raise BuildError(f"no C++ compiler found ({asked or 'g++, clang++ or c++'}): install one, then build the kernels")
+    raise BuildError(
+        f"no C++ compiler found ({requested or 'g++, clang++ or c++'}): install one, then build the kernels"
+    )
 
 
 def _run(arguments: list[str]) -> None:
     compiler = _compiler()
     done = subprocess.run([compiler, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
-        raise BuildError(f"{compiler} could not compile the kernels:\n{done.stderr.strip()}")
+        raise BuildError(f"{compiler} failed to compile the kernels:\n{done.stderr.strip()}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """The array libraries that layers run on: PyTorch, with gradients, or NumPy, without PyTorch installed.
 
-A forward pass asks for the functions that fit its input, as with the Python array API standard:
+Layers get the functions that match their input, as in the Python array API standard:
 
     xp = array_namespace(u.x)
     return u.with_x(xp.relu(u.x))
 
-Both modules define the same functions. Parameters are created for the library that `use_backend` has chosen.
+Both backend modules define the same functions. `use_backend` selects the library in which parameters are created.
 """
 
 from collections.abc import Iterator
@@ -22,18 +22,18 @@ _BACKEND: ContextVar[Backend] = ContextVar("backend", default="torch")
 
 
 def array_namespace(x: Any) -> Any:
-    """The functions of the library that an array belongs to."""
+    """The functions for arrays of this type."""
     return _module("numpy" if isinstance(x, np.ndarray) else "torch")
 
 
 def parameter_namespace() -> Any:
-    """The functions of the library that new parameters are created in."""
+    """The functions of the library in which parameters are created."""
     return _module(_BACKEND.get())
 
 
 @contextmanager
 def use_backend(name: Backend) -> Iterator[None]:
-    """Create the parameters of layers in this library for the duration of the block."""
+    """Create parameters in this library for the duration of the block."""
     token = _BACKEND.set(name)
     try:
         yield

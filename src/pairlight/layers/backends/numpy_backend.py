@@ -1,4 +1,4 @@
-"""The functions that layers call, in NumPy: for scoring without PyTorch, so without gradients."""
+"""The array functions of layers in NumPy, for scoring without PyTorch; without gradients."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -27,7 +27,7 @@ no_grad = nullcontext
 
 
 def new_parameter(shape: Sequence[int], bound: float) -> Array:
-    """Zeros, to be replaced by the weights of a trained model."""
+    """Zeros, to be overwritten with trained weights."""
     return np.zeros(shape, np.float32)
 
 
@@ -79,13 +79,10 @@ def tile(x: Array, times: int) -> Array:
 
 def pad(x: Array, widths: Sequence[tuple[int, int]]) -> Array:
     outer = x.ndim - len(widths)
-    inside = tuple(slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in _sized(x, widths))
-    kept = x[(slice(None),) * outer + inside]
-    return np.pad(kept, [(0, 0)] * outer + [(max(low, 0), max(high, 0)) for low, high in widths])
-
-
-def _sized(x: Array, widths: Sequence[tuple[int, int]]) -> list[tuple[int, tuple[int, int]]]:
-    return list(zip(x.shape[x.ndim - len(widths) :], widths, strict=True))
+    sizes = x.shape[outer:]
+    kept = [slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in zip(sizes, widths, strict=True)]
+    x = x[(..., *kept)]
+    return np.pad(x, [(0, 0)] * outer + [(max(low, 0), max(high, 0)) for low, high in widths])
 
 
 def transpose(x: Array, first: int, second: int) -> Array:
@@ -101,11 +98,8 @@ def take_along_axis(x: Array, indices: Array, axis: int) -> Array:
 
 
 def broadcast_to(x: Array, shape: Sequence[int]) -> Array:
-    return np.broadcast_to(x, [size if size >= 0 else own for size, own in zip(shape, _right(x, shape), strict=True)])
-
-
-def _right(x: Array, shape: Sequence[int]) -> list[int]:
-    return [1] * (len(shape) - x.ndim) + list(x.shape)
+    own = [1] * (len(shape) - x.ndim) + list(x.shape)
+    return np.broadcast_to(x, [size if size >= 0 else known for size, known in zip(shape, own, strict=True)])
 
 
 def cast(x: Array, like: Array) -> Array:
@@ -116,7 +110,7 @@ def cast(x: Array, like: Array) -> Array:
 
 
 def where(condition: Array, x: Any, y: Any) -> Array:
-    # A plain number takes the type of the array beside it, as in PyTorch.
+    # As in PyTorch, a Python number takes the type of the array.
     like = x if isinstance(x, np.ndarray) else y
     x, y = (each if isinstance(each, np.ndarray) else np.asarray(each, like.dtype) for each in (x, y))
     return np.where(condition, x, y)
@@ -141,6 +135,10 @@ def softmax(x: Array, axis: int) -> Array:
 
 def normalize(x: Array, eps: float) -> Array:
     return np.asarray(x / np.maximum(np.sqrt(np.square(x).sum(-1, keepdims=True)), eps))
+
+
+def distances(u: Array, v: Array) -> Array:
+    return np.asarray(np.sqrt(np.square(u[..., :, None, :] - v[..., None, :, :]).sum(-1)))
 
 
 def dropout(x: Array, p: float, training: bool) -> Array:

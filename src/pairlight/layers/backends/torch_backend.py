@@ -1,6 +1,7 @@
-"""The functions that layers call, in PyTorch: differentiable, on any device."""
+"""The array functions of layers in PyTorch: differentiable, on any device."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -30,14 +31,14 @@ no_grad = torch.no_grad
 
 
 def new_parameter(shape: Sequence[int], bound: float) -> nn.Parameter:
-    """Uniform within ±bound; zero where the bound is 0."""
+    """Uniform within ±bound; zeros if the bound is 0."""
     if bound == 0:
         return nn.Parameter(torch.zeros(*shape))
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
 
 
 def new_embedding(rows: int, dim: int, padding_id: int) -> nn.Parameter:
-    """From the standard normal distribution, but for the row of padding."""
+    """From the standard normal distribution, with a padding row of zeros."""
     table = torch.empty(rows, dim).normal_()
     table[padding_id] = 0
     return nn.Parameter(table)
@@ -59,9 +60,10 @@ def ones_like_ids(ids: Tensor) -> Tensor:
 # State
 
 
-def copy_into(target: Tensor, source: Tensor) -> None:
+def copy_into(target: Tensor, source: Any) -> None:
+    """Copy values, from a NumPy array too; the target keeps its type and device."""
     with torch.no_grad():
-        target.copy_(source)
+        target.copy_(torch.as_tensor(source))
 
 
 def detach(x: Tensor) -> Tensor:
@@ -76,12 +78,12 @@ def grad_enabled() -> bool:
 
 
 def tile(x: Tensor, times: int) -> Tensor:
-    """The whole batch, so many times over."""
+    """The whole batch, repeated along the first axis."""
     return x.repeat(times, *[1] * (x.dim() - 1))
 
 
 def pad(x: Tensor, widths: Sequence[tuple[int, int]]) -> Tensor:
-    """Zeros before and after, for the last axes; a negative width cuts."""
+    """Add zeros before and after along the last axes; a negative width truncates."""
     return F.pad(x, [width for pair in reversed(widths) for width in pair])
 
 
@@ -102,7 +104,7 @@ def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
 
 
 def cast(x: Tensor, like: Tensor) -> Tensor:
-    """The same numbers in the type of another array."""
+    """The same values in the type of another array."""
     return x.to(like.dtype)
 
 
@@ -122,6 +124,11 @@ def normalize(x: Tensor, eps: float) -> Tensor:
     return F.normalize(x, dim=-1, eps=eps)
 
 
+def distances(u: Tensor, v: Tensor) -> Tensor:
+    """|u_i - v_j|, not from dot products, so that equal vectors have distance 0 exactly.   [.., L, D], [.., R, D]"""
+    return torch.cdist(u, v, compute_mode="donot_use_mm_for_euclid_dist")
+
+
 def dropout(x: Tensor, p: float, training: bool) -> Tensor:
     return F.dropout(x, p, training)
 
@@ -132,22 +139,22 @@ def topk(x: Tensor, k: int) -> Tensor:
 
 
 def argmax(x: Tensor) -> Tensor:
-    """Where the largest value of the last axis is; no gradient is taken of this. [..., 1]"""
+    """The index of the largest value along the last axis: [..., 1]."""
     with torch.no_grad():
         return x.argmax(-1, keepdim=True)
 
 
 def embedding(weight: Tensor, ids: Tensor, padding_id: int, sparse: bool) -> Tensor:
-    """Rows of a table; the row of padding gets no gradient. With `sparse`, only the rows that occur get one."""
+    """Rows of a table; the padding row gets no gradient. With `sparse`, the gradient has only the rows that occur."""
     if not (sparse and weight.requires_grad and torch.is_grad_enabled()):
         return F.embedding(ids, weight, padding_id)
-    # Each distinct word once: its gradient is then summed in the order that the dense one is, to the same bits.
+    # Each distinct word is read once: its gradient is then summed in the same order as a dense one, with equal bits.
     words, place = ids.unique(return_inverse=True)
     return F.embedding(place, F.embedding(words, weight, padding_id, sparse=True))
 
 
 def rows(x: Tensor, indices: Tensor) -> Tensor:
-    """x[indices]; its gradient is cheaper than that of plain indexing."""
+    """x[indices], with a cheaper gradient than indexing."""
     return F.embedding(indices, x)
 
 
@@ -156,5 +163,5 @@ def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, padding: int = 0) -> 
 
 
 def max_pool2d(x: Tensor, size: int) -> Tensor:
-    """The largest of every size x size cells; at the edge, of those there are."""
+    """Max pooling over size x size cells; windows at the edge may be smaller."""
     return F.max_pool2d(x, size, ceil_mode=True)

@@ -1,4 +1,4 @@
-// What is compiled once for all widths: threads, and the question which width this CPU can run.
+// Code that is compiled once for all SIMD widths: threads, and the detection of the widths that this CPU supports.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -11,11 +11,11 @@
 
 namespace pairlight {
 
-// OpenMP's entry, where the process has it: PyTorch's threads, which else would wait for its next operation by
-// spinning on the cores that ours need.
+// The entry point of OpenMP, if it is loaded in this process: then the kernels run on the threads of PyTorch, which
+// would otherwise occupy the cores by busy waiting for their next operation.
 typedef void (*Team)(void (*)(void *), void *, unsigned threads, unsigned flags);
 static const Team team = (Team)dlsym(RTLD_DEFAULT, "GOMP_parallel");
-static const pid_t home = getpid();  // in a fork of this process the team's threads are not there
+static const pid_t home = getpid();  // a forked process does not have the threads of the team
 
 void parallel(int64_t tasks, int64_t threads, void (*run)(void *, int64_t), void *self) {
   std::atomic<int64_t> left(tasks);
@@ -29,7 +29,7 @@ void parallel(int64_t tasks, int64_t threads, void (*run)(void *, int64_t), void
   try {
     for (int64_t n = 1; n < many; n++) helpers.emplace_back(work);
   } catch (const std::exception &) {
-    // The system gives no further thread: those that run do the work.
+    // No more threads can be created: the existing ones do the work.
   }
   work();
   for (std::thread &helper : helpers) helper.join();
@@ -39,7 +39,7 @@ void parallel(int64_t tasks, int64_t threads, void (*run)(void *, int64_t), void
 
 extern "C" {
 
-// The hash of the sources this library was compiled from.
+// The hash of the sources from which this library was compiled.
 const char *pairlight_fingerprint() { return PAIRLIGHT_FINGERPRINT; }
 
 int pairlight_cpu_has_avx512() {

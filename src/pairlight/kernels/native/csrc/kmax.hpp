@@ -1,14 +1,14 @@
-// The k largest cells of every channel of a ragged grid, largest first, equal ones by position.
+// The k largest cells of each channel of grids of different sizes, largest first, equal ones ordered by position.
 #pragma once
 #include "parallel.hpp"
 #include "vector.hpp"
 
 namespace PAIRLIGHT_WIDTH {
 
-// The same fields in the same order as `_Call` in kmax.py, each of 8 bytes.
+// The same fields in the same order as `_Call` in kmax.py, 8 bytes each.
 template <class T>
 struct KMax {
-  const T *s;  // [B, C, L, R], columns adjacent
+  const T *s;  // [B, C, L, R], the columns contiguous
   int64_t s_pair, s_channel, s_row;
   const int64_t *left, *right;
   int64_t pairs, channels, columns, k, threads;
@@ -29,7 +29,7 @@ INLINE bool any(I mask) {
 #endif
 }
 
-// The best so far, sorted: few cells beat the k-th, so a plain insertion is enough.
+// The largest cells so far, sorted. Few cells exceed the k-th, so insertion sort is fast enough.
 template <class T>
 struct Best {
   T *values;
@@ -37,7 +37,7 @@ struct Best {
   const int64_t k;
   int64_t held = 0;
 
-  // NaN counts as infinity, so that it shows instead of hiding.
+  // NaN counts as infinity, so that it is propagated to the result.
   static T rank(T x) { return x == x ? x : T(INFINITY); }
 
   bool full() const { return held == k; }
@@ -53,7 +53,7 @@ struct Best {
     positions[at] = position;
   }
 
-  // n cells that stand one after another from this position on.
+  // Offers n contiguous cells, the first of which has this position.
   void row(const T *cells, int n, int64_t position) {
     constexpr int L = LANES<T>;
     int j = 0;
@@ -66,7 +66,7 @@ struct Best {
     for (; j < n; j++) offer(cells[j], position + j);
   }
 
-  // What is missing for want of cells.
+  // Fills the remaining entries if there are fewer than k cells.
   void close() {
     for (int64_t q = held; q < k; q++) values[q] = 0, positions[q] = -1;
   }

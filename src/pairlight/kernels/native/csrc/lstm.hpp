@@ -1,39 +1,39 @@
-// One direction of an LSTM over ragged texts: a block of texts at a time, one text in each SIMD lane.
+// One direction of an LSTM over texts of different lengths: a block of texts at a time, one text in each SIMD lane.
 //
-//   weight [4H, E + H], bias [4H]: rows i, f, c, o; columns for the word x_t and for the state before it.
+//   weight [4H, E + H], bias [4H]: rows i, f, c, o; columns for the word x_t and for the previous state.
 #pragma once
 #include "parallel.hpp"
 #include "tile.hpp"
 
 namespace PAIRLIGHT_WIDTH {
 
-// The same fields in the same order as `_Call` in lstm.py, each of 8 bytes.
+// The same fields in the same order as `_Call` in lstm.py, 8 bytes each.
 template <class T>
 struct Lstm {
-  const T *x;  // [B, L, E], the numbers of a word adjacent
+  const T *x;  // [B, L, E], the last axis contiguous
   int64_t x_text, x_word;
   const int64_t *lengths;  // [B]
-  const int64_t *order;    // [B] texts of like length stand together
-  const int64_t *place;    // [blocks] where the gates of each block begin
+  const int64_t *order;    // [B] the texts sorted by length
+  const int64_t *place;    // [blocks] where the gates of each block start
   int64_t texts, longest, inputs, hidden, reverse, threads;
   const T *weight, *bias;
-  T *out;  // [B, L, H], the numbers of a word adjacent; 0 behind the end of a text
+  T *out;  // [B, L, H], the last axis contiguous; 0 after the end of a text
   int64_t out_text, out_word;
-  T *gates;  // what backward needs: i, f, c~, o and c of every word; or null
+  T *gates;  // for the backward pass: i, f, c~, o and c of every word; or null
   const T *d_out;
-  T *d_x;  // grows by the gradient; or null
+  T *d_x;  // the gradient is added to it; or null
   int64_t d_out_text, d_out_word, d_x_text, d_x_word;
   T *d_weight, *d_bias;
 };
 
-// The texts of one block; lanes beyond the last text have no words.
+// The texts of one block; lanes after the last text have no words.
 template <class T>
 struct TextBlock {
   static constexpr int L = LANES<T>;
   const bool reverse;
   int64_t text[L];
   int length[L], steps = 0;
-  int count[L];  // of the current step: n for lanes that have this word, else 0
+  int count[L];  // at the current step: n for lanes that have this word, otherwise 0
 
   TextBlock(const Lstm<T> &call, int64_t block) : reverse(call.reverse) {
     for (int l = 0; l < L; l++) {
@@ -44,7 +44,7 @@ struct TextBlock {
     }
   }
 
-  // The word that lane l reads at this step: backwards from each text's own last word.
+  // The word that lane l reads at this step; in reverse, the first is the last word of the text.
   int word(int l, int step) const { return reverse ? length[l] - 1 - step : step; }
 
   template <class P>

@@ -1,4 +1,4 @@
-// Gradients of one direction of an LSTM: back through time by blocks of texts, and each block's words into the weights.
+// Gradients of one direction of an LSTM: backpropagation through time for each block of texts, then the weights.
 #pragma once
 #include "lstm.hpp"
 
@@ -9,9 +9,9 @@ class LstmBackward {
  public:
   static int run(const Lstm<T> &call) {
     const int E = int(call.inputs), H = int(call.hidden), K = E + H, stride = padded(4 * H, SLAB);
-    const int skipped = call.d_x ? 0 : E;  // columns of the weights that no gradient goes back through
-    // Weight gradients are summed within a fixed number of shares of the batch, then over the shares in their
-    // order: the same numbers in the same order whatever the number of threads.
+    const int skipped = call.d_x ? 0 : E;  // columns of the weights for which no gradient is needed
+    // Weight gradients are summed within a fixed number of shares of the batch, then over the shares in order. The
+    // order of all additions is therefore independent of the number of threads.
     const int64_t blocks = (call.texts + LANES<T> - 1) / LANES<T>, shares = blocks < 16 ? blocks : 16;
     Buffer<T> back(int64_t(padded(K - skipped, ROWS)) * 4 * H), sums(shares * (K + 1) * stride);
     if (!back || !sums) return 1;
@@ -38,7 +38,7 @@ class LstmBackward {
 
  private:
   typedef Vector<T> V;
-  static constexpr int SLAB = 2 * LANES<T>, DEEP = 6;  // a register tile of the weights' gradient
+  static constexpr int SLAB = 2 * LANES<T>, DEEP = 6;  // a register tile of the gradient of the weights
 
   static void share(void *self_, int64_t index) {
     LstmBackward &self = *(LstmBackward *)self_;
@@ -50,7 +50,7 @@ class LstmBackward {
       for (int l = 0; l < LANES<T>; l++) here += block.length[l];
       words = greatest(words, here);
     }
-    Buffer<T> d_sums(int64_t(words) * self.stride);  // [words of a block, stride]: of the sums before the gates
+    Buffer<T> d_sums(int64_t(words) * self.stride);  // [words of a block, stride], of the sums that enter the gates
     bool fits = d_sums;
     for (int64_t n = first; fits && n < end; n++) {
       TextBlock<T> block(self.call, n);
@@ -108,7 +108,7 @@ class LstmBackward {
     }
   }
 
-  // sums[r] += over the words of the block: number r of the row of `z` that stands `shift` words before, times the slab.
+  // sums[r] += the sum over the words of the block of z[word - shift, r] times the slab of this word.
   template <int N = DEEP>
   void add_columns(int columns, const TextBlock<T> &block, const T *d, const T *z, int64_t by_text, int64_t by_word,
                    int shift, V *sums) const {

@@ -1,16 +1,16 @@
-// The k largest cells of a grid that is a product of two texts: a stripe of rows at a time, the grid is never written.
+// The k largest cells of the product of two texts, computed in stripes of rows, so that the product is never stored.
 #pragma once
 #include "kmax.hpp"
 #include "tile.hpp"
 
 namespace PAIRLIGHT_WIDTH {
 
-// The same fields in the same order as `_Call` in product_kmax.py, each of 8 bytes.
+// The same fields in the same order as `_Call` in product_kmax.py, 8 bytes each.
 template <class T>
 struct ProductKMax {
-  const T *u;  // [lefts, L, C, D], the numbers of a vector adjacent
+  const T *u;  // [lefts, L, C, D], the last axis contiguous
   int64_t u_text, u_word, u_channel;
-  const T *v;  // [pairs, R, C, D]; v_channel is 0 where all channels share it
+  const T *v;  // [pairs, R, C, D]; v_channel is 0 if all channels share it
   int64_t v_text, v_word, v_channel;
   const T *offset;  // [lefts, L, C], or null
   int64_t offset_text, offset_word, offset_channel;
@@ -33,12 +33,12 @@ class ProductKMaxRun {
   }
 
   const ProductKMax<T> &call;
-  int wide, high;  // vectors that hold the longest right text, and the longest left one, a word in each lane
+  int wide, high;  // vectors needed for the longest right text and the longest left text, one word in each lane
   int failed;
 
  private:
   typedef Vector<T> V;
-  static constexpr int L = LANES<T>, TOGETHER = 16;  // pairs that share their memory
+  static constexpr int L = LANES<T>, TOGETHER = 16;  // pairs of one task, which share its buffers
 
   static void some(void *self_, int64_t task) {
     ProductKMaxRun &self = *(ProductKMaxRun *)self_;
@@ -47,7 +47,7 @@ class ProductKMaxRun {
       __atomic_store_n(&self.failed, 1, __ATOMIC_RELAXED);
   }
 
-  // Each pair has its own left text: the words of the right one stand in lanes, and stripes of left ones meet them.
+  // Each pair has its own left text: the words of the right text are in lanes, multiplied by stripes of left words.
   bool facing_each(int64_t first, int64_t end) const {
     Buffer<V> words(wide * call.dim), stripe(wide * TALL);
     if (!words || !stripe) return false;
@@ -59,7 +59,7 @@ class ProductKMaxRun {
         Best<T> best = found(pair, c);
         for (int i = 0; i < m; i += TALL) {
           const T *rows[TALL];
-          for (int a = 0; a < TALL; a++)  // rows beyond the last are computed again and not looked at
+          for (int a = 0; a < TALL; a++)  // after the last row, it is computed again and ignored
             rows[a] = call.u + left * call.u_text + least(i + a, m - 1) * call.u_word + c * call.u_channel;
           for (int w = 0; w < vectors; w += WIDE) tiles(rows, words, vectors, w, stripe);
           for (int a = 0; a < TALL && i + a < m; a++) look(best, left, i + a, c, n, stripe + a * vectors);
@@ -69,7 +69,7 @@ class ProductKMaxRun {
     return true;
   }
 
-  // One left text for all pairs: its words stand in lanes once, and those of the right texts are read as they lie.
+  // One left text for all pairs: its words are put into lanes once, and the right texts are read in their own layout.
   bool facing_one(int64_t first, int64_t end) const {
     const int m = int(call.left[0]);
     const int64_t of_channel = high * call.dim;
@@ -95,7 +95,7 @@ class ProductKMaxRun {
     return true;
   }
 
-  // L words of a right text from word j on, each with a vector of left words.
+  // The products of L words of a right text, starting with word j, and a vector of left words.
   void across(const T *v, int j, int n, const V *words, V *cells) const {
     const T *rows[L];
     for (int a = 0; a < L; a++) rows[a] = v + least(j + a, n - 1) * call.v_word;
@@ -121,7 +121,7 @@ class ProductKMaxRun {
     best.row((const T *)row, n, i * call.columns);
   }
 
-  // The n words of a text, one in each lane: words[d, w].
+  // Puts the n words of a text into lanes, one in each: words[d, w].
   void in_lanes(const T *text, int64_t by_word, int n, V *words) const {
     const int D = int(call.dim), vectors = padded(n, L) / L;
     for (int w = 0; w < vectors; w++) {

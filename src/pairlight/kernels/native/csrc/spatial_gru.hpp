@@ -1,32 +1,32 @@
 // The spatial GRU of Match-SRNN, equations (3) and (4): a block of pairs at a time, one pair in each SIMD lane.
 //
-// Directions are always in the order diagonal, top, left, and the input last:
-//   gates      [7D or 4D, 3D + C]  rows r_d r_t r_l (where there are reset gates) z_d z_t z_l z_i
-//   candidate  [D, 3D + C]         columns for r.h of the three directions, and for s
-// The backward pass keeps only the states and computes every gate again: storing gates costs 2.5 times the memory
-// and is slower.
+// Neighbours are always in the order diagonal, top, left, followed by the input:
+//   gates      [7D or 4D, 3D + C]  rows r_d r_t r_l (if there are reset gates) z_d z_t z_l z_i
+//   candidate  [D, 3D + C]         columns for r.h of the three neighbours, and for s
+// The forward pass stores only the states, and the backward pass recomputes the gates: storing them takes 2.5 times
+// the memory and is slower.
 #pragma once
 #include "parallel.hpp"
 #include "tile.hpp"
 
 namespace PAIRLIGHT_WIDTH {
 
-// The same fields in the same order as `_Call` in spatial_gru.py, each of 8 bytes.
+// The same fields in the same order as `_Call` in spatial_gru.py, 8 bytes each.
 template <class T>
 struct SpatialGru {
-  const T *s;                               // [B, C, L, R], columns adjacent
+  const T *s;                               // [B, C, L, R], the columns contiguous
   int64_t s_pair, s_channel, s_row;         // its strides
   const T *offset;                          // [B, C, L]: the input is relu(s + offset); or null
   int64_t offset_pair, offset_channel, offset_row;
   const int64_t *left, *right;              // [B] lengths
-  const int64_t *order;                     // [B] pairs of like size stand together
-  const int64_t *place;                     // [blocks] where the states of each block begin
+  const int64_t *order;                     // [B] the pairs, those of similar size in the same block
+  const int64_t *place;                     // [blocks] where the states of each block start
   int64_t pairs, channels, hidden, reset, relu, reverse, threads;
   const T *gates, *gates_bias, *candidate, *candidate_bias;
   T *last;                                  // [B, D] the state at the last cell
-  T *states;                                // what backward needs, or null
+  T *states;                                // for the backward pass, or null
   const T *d_last;
-  T *d_s;                                   // [B, C, L, R], columns adjacent
+  T *d_s;                                   // [B, C, L, R], the columns contiguous
   int64_t d_s_pair, d_s_channel, d_s_row;
   T *d_gates, *d_gates_bias, *d_candidate, *d_candidate_bias;
 };
@@ -34,8 +34,8 @@ struct SpatialGru {
 // The sizes of one cell, in vectors.
 struct CellShape {
   int hidden, channels, reset;  // reset: 3D, or 0 without reset gates
-  int inputs, inputs1;          // 3D + C, and with the 1 of the bias
-  int gates, candidate_at, values;  // rows of the gates, where the candidate begins behind them, room for all
+  int inputs, inputs1;          // 3D + C, and one more for the constant 1 of the bias
+  int gates, candidate_at, values;  // rows of the gates, where the candidate starts after them, and the total
 
   template <class T>
   explicit CellShape(const SpatialGru<T> &call)
@@ -44,15 +44,15 @@ struct CellShape {
         candidate_at(padded(gates, ROWS)), values(candidate_at + padded(hidden, ROWS)) {}
 };
 
-// The pairs of one block; lanes beyond the last pair have no words, so that nothing is read or written for them.
+// The pairs of one block; lanes after the last pair have no words, so nothing is read or written for them.
 template <class T>
 struct PairBlock {
   static constexpr int L = LANES<T>;
   int64_t pair[L];
   int left[L], right[L];
   int rows = 0, columns = 0;
-  int width[L];       // of the current row: how many of its cells each lane has
-  int widest, whole;  // the most, and those that every lane has
+  int width[L];       // in the current row: the number of cells of each lane
+  int widest, whole;  // the largest and the smallest of these numbers
 
   PairBlock(const SpatialGru<T> &call, int64_t block) {
     for (int l = 0; l < L; l++) {
@@ -75,7 +75,7 @@ struct PairBlock {
     }
   }
 
-  // Row i of channel k, in reading order: the reverse scan begins at each pair's own last cell.
+  // Row i of channel k in the order of the scan: in reverse, it starts at the last cell of each pair.
   template <class P>
   void cells(P *s, int64_t by_pair, int64_t by_channel, int64_t by_row, bool reverse, int i, int k, P **out) const {
     for (int l = 0; l < L; l++) {
@@ -87,7 +87,7 @@ struct PairBlock {
   }
 };
 
-// Puts s (and the 1 of the bias) behind the three states of every cell of row i.
+// Writes s and the constant 1 of the bias after the three states of every cell of row i.
 template <class T>
 inline void read_row(const SpatialGru<T> &call, const CellShape &shape, const PairBlock<T> &block, int i,
                      Vector<T> *inputs) {
@@ -108,7 +108,7 @@ inline void read_row(const SpatialGru<T> &call, const CellShape &shape, const Pa
   for (int j = 0; j < block.widest; j++) inputs[j * shape.inputs1 + shape.inputs] = all(T(1));
 }
 
-// One cell: from its input x to its gates and candidate g. What the candidate saw is left in seen.
+// One cell: computes its gates and candidate g from its input x. `seen` is the input of the candidate.
 template <class T>
 inline void cell(const SpatialGru<T> &call, const CellShape &shape, const T *gates, const T *candidate,
                  const Vector<T> *x, Vector<T> *g, Vector<T> *seen) {
@@ -160,7 +160,7 @@ class SpatialGruForward {
     const CellShape &shape = self.shape;
     const int D = shape.hidden;
     PairBlock<T> block(call, index);
-    const int stride = (block.columns + 1) * D;  // a column of zeros stands before the first
+    const int stride = (block.columns + 1) * D;  // with a column of zeros before the first
     Buffer<V> inputs(int64_t(block.columns) * shape.inputs1), g(shape.values), seen(shape.inputs1);
     Buffer<V> two_rows(call.states ? 0 : 2 * int64_t(stride));
     if (!inputs || !g || !seen || !two_rows) {
@@ -190,7 +190,7 @@ class SpatialGruForward {
     }
   }
 
-  // Cells outside a pair keep the state 0, so that nothing there can grow past all bounds.
+  // Sets the states of cells outside the pair to 0, so that they cannot overflow.
   void blank(const PairBlock<T> &block, int j, V *h) const {
     Integers<T> inside = {};
     for (int l = 0; l < LANES<T>; l++) inside[l] = j < block.width[l] ? -1 : 0;

@@ -1,4 +1,4 @@
-// Gradients of the spatial GRU: rows from the last to the first, the gates of a row computed again from the states.
+// Gradients of the spatial GRU: rows from last to first, with the gates of a row recomputed from the states.
 #pragma once
 #include "spatial_gru.hpp"
 
@@ -12,8 +12,8 @@ class SpatialGruBackward {
     const int D = shape.hidden, K = shape.inputs, K1 = shape.inputs1, rows = shape.gates + D;
     Buffer<T> gates(int64_t(shape.candidate_at) * K1), candidate(int64_t(padded(D, ROWS)) * K1);
     Buffer<T> gates_back(int64_t(padded(K, ROWS)) * shape.gates), candidate_back(int64_t(padded(K, ROWS)) * D);
-    // Weight gradients are summed within a fixed number of shares of the batch, then over the shares in their
-    // order: the same numbers in the same order whatever the number of threads.
+    // Weight gradients are summed within a fixed number of shares of the batch, then over the shares in order. The
+    // order of all additions is therefore independent of the number of threads.
     const int64_t blocks = (call.pairs + LANES<T> - 1) / LANES<T>, shares = blocks < 32 ? blocks : 32;
     Buffer<T> sums(shares * rows * K1);
     if (!gates || !candidate || !gates_back || !candidate_back || !sums) return 1;
@@ -68,7 +68,7 @@ class SpatialGruBackward {
     PairBlock<T> block(call, index);
     const int N = block.columns, stride = (N + 1) * D;
     const V *states = (const V *)(call.states + call.place[index]);
-    const int past = TALL + WIDE;  // `outer` reads up to a tile too far
+    const int past = TALL + WIDE;  // `outer` reads up to one tile past the end
     Buffer<V> inputs(int64_t(N) * K1 + past), seen(int64_t(shape.reset ? N : 0) * K1 + past);
     Buffer<V> g(int64_t(N) * shape.values + past), d_input(padded(shape.inputs, ROWS));
     Buffer<V> d_s(int64_t(N) * shape.channels), d_here_(stride), d_up_(stride);
@@ -103,7 +103,7 @@ class SpatialGruBackward {
     return true;
   }
 
-  // From the gradient of the state h of one cell to those of its input, and of the sums before every gate (into g).
+  // One cell: from the gradient of its state h, those of its input, and of the sums that enter the gates (into g).
   void cell_back(const V *x, V *g, const V *h, const V *d_h, V *d_input) const {
     const int D = shape.hidden;
     const V one = all(T(1));
@@ -120,7 +120,7 @@ class SpatialGruBackward {
       d_input[k] = through;
       g[k] = through * x[k] * (one - g[k]);
     }
-    for (int way = 0; way < 3; way++)  // the three states reach h through their own gates as well
+    for (int way = 0; way < 3; way++)  // the three states also contribute to h directly, through the update gates
       for (int k = 0, at = way * D; k < D; k++, at++) {
         const V direct = d_h[k] * z[at];
         d_input[at] += direct;

@@ -1,15 +1,15 @@
-// Small matrix products in which every number is a vector: one lane for each text or pair of a block.
+// Small matrix products whose elements are SIMD vectors, with one lane for each text or pair of a block.
 #pragma once
 #include "vector.hpp"
 
 namespace PAIRLIGHT_WIDTH {
 
-// Accumulators must fill the registers without spilling: 32 of them with AVX-512, else 16.
+// Tiles of accumulators that fill the registers without spilling: there are 32 with AVX-512, otherwise 16.
 constexpr int ROWS = 10;
 constexpr int TALL = BYTES == 64 ? 5 : 4, WIDE = BYTES == 64 ? 5 : 3;
 
-// Weights [rows, columns] as `product` reads them: tiles of ROWS rows, column by column; missing rows are 0.
-// A bias becomes one more column, whose input is 1. Strides let the same function pack the transpose.
+// Copies weights [rows, columns] to the layout that `product` reads: tiles of ROWS rows, column by column; missing rows
+// are 0. A bias becomes one more column, whose input is 1. With exchanged strides, the transpose is packed.
 template <class T>
 inline void pack(const T *weight, int64_t by_row, int64_t by_column, int rows, int columns, const T *bias, T *out) {
   for (int o = 0; o < rows; o += ROWS)
@@ -18,7 +18,7 @@ inline void pack(const T *weight, int64_t by_row, int64_t by_column, int rows, i
         *out++ = r >= rows ? T(0) : k == columns ? bias[r] : weight[r * by_row + k * by_column];
 }
 
-// y = W x, or with ADD y += W x; y has room for the missing rows of the last tile.
+// y = W x, or with ADD y += W x; the size of y includes the missing rows of the last tile.
 template <class T, bool ADD = false>
 inline void product(const T *packed, int rows, int columns, const Vector<T> *x, Vector<T> *y) {
   for (int o = 0; o < rows; o += ROWS, packed += int64_t(columns) * ROWS) {
@@ -38,8 +38,8 @@ inline void product(const T *packed, int rows, int columns, const Vector<T> *x, 
 
 constexpr int64_t outer_vectors(int rows, int columns) { return int64_t(padded(rows, TALL)) * padded(columns, WIDE); }
 
-// sums[o, k] += the sum over n cells of y[o] x[k], kept in tiles of TALL x WIDE. Reads up to a tile past rows and
-// columns; what it finds there is never read back.
+// sums[o, k] += the sum over n cells of y[o] x[k], stored in tiles of TALL x WIDE. Reads up to one tile past rows and
+// columns; the results for these are never used.
 template <class T>
 inline void outer(const Vector<T> *y, int y_stride, int rows, const Vector<T> *x, int x_stride, int columns, int n,
                   Vector<T> *sums) {
@@ -69,7 +69,7 @@ inline void outer(const Vector<T> *y, int y_stride, int rows, const Vector<T> *x
     }
 }
 
-// The number at [o, k] of what `outer` summed: all lanes together.
+// The element [o, k] of the result of `outer`, summed over the lanes.
 template <class T>
 inline T outer_at(const Vector<T> *sums, int columns, int o, int k) {
   const int64_t tile = int64_t(o / TALL) * (padded(columns, WIDE) / WIDE) + k / WIDE;

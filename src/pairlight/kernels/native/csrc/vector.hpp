@@ -1,8 +1,9 @@
-// SIMD vectors of the width this file is compiled for, and the few functions on them that the kernels need.
+// SIMD vectors of the width for which this file is compiled, and the functions on them that the kernels need.
 //
-// The same sources are compiled once for each width, with PAIRLIGHT_WIDTH naming it and PAIRLIGHT_BYTES its vector.
-// Everything lives in a namespace of that name and nothing of the standard library is used that could become a
-// function of its own: the linker would keep one copy for all widths, and an old CPU might meet AVX-512 code.
+// The same sources are compiled once for each width, with its name in PAIRLIGHT_WIDTH and the size of a vector in
+// PAIRLIGHT_BYTES. All code is in a namespace of that name, and no code of the standard library is used that the
+// compiler may emit as a separate function: the linker would keep one copy for all widths, and a CPU without AVX-512
+// could execute the AVX-512 one.
 #pragma once
 #include <math.h>
 #include <stdint.h>
@@ -44,7 +45,7 @@ INLINE int least(int a, int b) { return a < b ? a : b; }
 INLINE int greatest(int a, int b) { return a > b ? a : b; }
 constexpr int padded(int n, int step) { return (n + step - 1) / step * step; }
 
-// An initialiser list compiles to one broadcast instruction; adding a scalar to a zero vector does not.
+// An initialiser list compiles to a single broadcast instruction; adding a scalar to a zero vector does not.
 template <class T, int... J>
 INLINE Vector<T> all_of(T x, std::integer_sequence<int, J...>) {
   return Vector<T>{((void)J, x)...};
@@ -54,7 +55,7 @@ INLINE Vector<T> all(T x) {
   return all_of<T>(x, std::make_integer_sequence<int, LANES<T>>());
 }
 
-// Where an argument is NaN, both answer the second one: with the constant first, NaN is handed on.
+// If an argument is NaN, both return the second: with the constant first, NaN is propagated.
 template <class V>
 INLINE V larger(V a, V b) {
   return a > b ? a : b;
@@ -64,8 +65,8 @@ INLINE V smaller(V a, V b) {
   return a < b ? a : b;
 }
 
-// 2^y to 1.6e-7, for |y| <= 126: y = n + f, a polynomial for 2^f (the best of degree 5 in relative error), and 2^n
-// written into the exponent bits. Adding 1.5 * 2^23 leaves the rounded y in the low bits; 127 is the exponent's bias.
+// 2^y with a relative error of 1.6e-7, for |y| <= 126: y = n + f, with a minimax polynomial of degree 5 for 2^f, and
+// 2^n written to the exponent bits. Adding 1.5 * 2^23 leaves the rounded y in the low bits; 127 is the exponent bias.
 INLINE Vector<float> power_of_two(Vector<float> y) {
   typedef Vector<float> V;
   const V magic = all(12582912.f + 127.f);
@@ -86,7 +87,7 @@ INLINE Vector<double> power_of_two(Vector<double> y) {
 template <class T>
 constexpr T LOG2_E = T(1.44269504088896340736);
 template <class T>
-constexpr T BOUND = sizeof(T) == 4 ? T(126) : T(1000);  // 2^BOUND and 2^-BOUND are ordinary numbers
+constexpr T BOUND = sizeof(T) == 4 ? T(126) : T(1000);  // 2^BOUND and 2^-BOUND are normal numbers
 
 template <class T>
 INLINE Vector<T> bounded(Vector<T> y) {
@@ -98,7 +99,7 @@ INLINE Vector<T> sigmoid(Vector<T> x) {
   return all(T(1)) / (all(T(1)) + power_of_two(bounded<T>(x * all(-LOG2_E<T>))));
 }
 
-// Four numbers become shares of 1. Taking the largest away keeps every power below 1.
+// The softmax of four numbers. The largest is subtracted first, so that no power exceeds 1.
 template <class T>
 INLINE void softmax(Vector<T> &a, Vector<T> &b, Vector<T> &c, Vector<T> &d) {
   const Vector<T> scale = all(LOG2_E<T>), least = all(-BOUND<T>);
@@ -114,7 +115,7 @@ INLINE void softmax(Vector<T> &a, Vector<T> &b, Vector<T> &c, Vector<T> &d) {
 INLINE Vector<float> hyperbolic_tangent(Vector<float> x) {
   typedef Vector<float> V;
   V far = all(1.f) - all(2.f) / (power_of_two(bounded<float>(x * all(2 * LOG2_E<float>))) + all(1.f));
-  V z = x * x;  // near zero the quotient would lose the small digits
+  V z = x * x;  // near zero, the quotient would lose precision
   V p = z * all(-5.70498872745e-3f) + all(2.06390887954e-2f);
   p = p * z + all(-5.37397155531e-2f);
   p = p * z + all(1.33314422036e-1f);
@@ -134,7 +135,7 @@ INLINE T sum(Vector<T> x) {
   return total;
 }
 
-// Two rows S apart exchange their off-diagonal blocks of S columns.
+// Two rows at distance S exchange their off-diagonal blocks of S columns.
 template <class T, int S, int... J>
 INLINE void exchange(Vector<T> &a, Vector<T> &b, std::integer_sequence<int, J...>) {
   constexpr int L = LANES<T>;
@@ -149,7 +150,7 @@ INLINE void exchange(Vector<T> &a, Vector<T> &b, std::integer_sequence<int, J...
   b = high;
 }
 
-// L vectors of L lanes, in place.
+// Transposes L vectors of L lanes in place.
 template <class T, int S = LANES<T> / 2>
 INLINE void transpose(Vector<T> *a) {
 #pragma GCC unroll 16
@@ -158,7 +159,7 @@ INLINE void transpose(Vector<T> *a) {
   if constexpr (S > 1) transpose<T, S / 2>(a);
 }
 
-// out[k * stride] gets lane l from row[l][k * step] where k < count[l], else 0; step is 1, or -1 to read backwards.
+// Lane l of out[k * stride] = row[l][k * step] if k < count[l], otherwise 0; step is 1, or -1 to read in reverse.
 template <class T>
 inline void gather(const T *const *row, const int *count, int n, int step, Vector<T> *out, int stride) {
   constexpr int L = LANES<T>;
@@ -177,7 +178,7 @@ inline void gather(const T *const *row, const int *count, int n, int step, Vecto
   }
 }
 
-// The way back: row[l][k * step] gets (or with ADD grows by) lane l of in[k * stride] where k < count[l].
+// The inverse: row[l][k * step] = (or with ADD +=) lane l of in[k * stride] if k < count[l].
 template <class T, bool ADD = false>
 inline void scatter(const Vector<T> *in, int stride, int n, T *const *row, const int *count, int step) {
   constexpr int L = LANES<T>;
@@ -205,7 +206,7 @@ inline void scatter(const Vector<T> *in, int stride, int n, T *const *row, const
   }
 }
 
-// Zeroed memory for n vectors, or a null pointer.
+// Zero-initialised memory for n elements, or a null pointer if there is not enough.
 template <class V>
 class Buffer {
  public:

@@ -1,4 +1,4 @@
-// The C functions of one width: pairlight_<kernel>_<f32 or f64>_<width>. They answer 0, or 1 where memory ran out.
+// The C functions of one SIMD width: pairlight_<kernel>_<f32 or f64>_<width>. They return 0, or 1 if out of memory.
 #include "lstm_backward.hpp"
 #include "product_kmax.hpp"
 #include "spatial_gru_backward.hpp"

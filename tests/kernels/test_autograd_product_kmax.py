@@ -1,4 +1,4 @@
-"""The largest cells of a product are those of its grid, which is never written."""
+"""The PyTorch function product_kmax, with the native kernel and with its reference implementation."""
 
 import pytest
 import torch
@@ -8,14 +8,15 @@ from torch import Tensor
 
 from kernels.forcing import WIDTHS, forced, on_every_width, threads
 from pairlight.core.errors import InputError
-from pairlight.kernels import kmax, product_kmax
+from pairlight.kernels.autograd.kmax import kmax
+from pairlight.kernels.autograd.product_kmax import product_kmax
 
 sizes = st.tuples(*(st.integers(1, most) for most in (3, 3, 4, 11, 40, 20)))  # lefts, times, C, L, R, D
 Case = tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None]
 
 
 def case(size: tuple[int, ...], seed: int, dtype: torch.dtype, shared: bool, offset: bool) -> Case:
-    """Small whole numbers: sums have no rounding, and ties are many. Padding holds NaN."""
+    """Small integers, so that sums are exact and there are many ties. Padding is NaN."""
     B, times, C, L, R, D = size
     g = torch.Generator().manual_seed(seed)
     left = torch.randint(0, L + 1, (B,), generator=g)
@@ -28,7 +29,7 @@ def case(size: tuple[int, ...], seed: int, dtype: torch.dtype, shared: bool, off
 
 
 def of_the_grid(u: Tensor, v: Tensor, left: Tensor, right: Tensor, k: int, offset: Tensor | None, relu: bool) -> object:
-    """Pair by pair, as the definition reads."""
+    """The largest cells of each pair, by definition."""
     found = []
     for r, words in enumerate(v):
         at = r % len(u)
@@ -38,7 +39,7 @@ def of_the_grid(u: Tensor, v: Tensor, left: Tensor, right: Tensor, k: int, offse
     return [torch.cat(each).tolist() for each in zip(*found, strict=True)]
 
 
-@pytest.mark.parametrize("choice", ["torch", WIDTHS[0], "widest"])
+@pytest.mark.parametrize("choice", ["reference", WIDTHS[0], "widest"])
 @settings(max_examples=40, deadline=None)
 @given(sizes, st.integers(0, 10**6), st.sampled_from([1, 3, 20]), *[st.booleans()] * 4)
 def test_the_cells_are_those_of_the_grid(choice, size, seed, k, shared, offset, relu, single):
@@ -50,19 +51,19 @@ def test_the_cells_are_those_of_the_grid(choice, size, seed, k, shared, offset, 
 
 
 @on_every_width
-def test_the_kernel_equals_its_twin_on_real_numbers(width):
+def test_the_kernel_equals_the_reference_on_random_numbers(width):
     torch.manual_seed(0)
     u, v, offset = torch.randn(5, 23, 4, 50), torch.randn(15, 37, 1, 50), torch.randn(5, 23, 4)
     left, right = torch.randint(1, 24, (5,)), torch.randint(1, 38, (15,))
     with forced(width):
         kernel = product_kmax(u, v, left, right, 7, offset=offset, relu=True)
-    with forced("torch"):
-        twin = product_kmax(u, v, left, right, 7, offset=offset, relu=True)
-    torch.testing.assert_close(kernel[0], twin[0], rtol=1e-6, atol=2e-5)
+    with forced("reference"):
+        reference = product_kmax(u, v, left, right, 7, offset=offset, relu=True)
+    torch.testing.assert_close(kernel[0], reference[0], rtol=1e-6, atol=2e-5)
 
 
 @on_every_width
-def test_layouts_and_threads_change_nothing(width):
+def test_layouts_and_threads_do_not_change_the_result(width):
     u, v = torch.randn(100, 9, 3, 8), torch.randn(100, 7, 3, 8)
     left, right = torch.randint(0, 10, (100,)), torch.randint(0, 8, (100,))
     with forced(width), threads(1):
@@ -72,13 +73,13 @@ def test_layouts_and_threads_change_nothing(width):
     assert all(torch.equal(a, b) for a, b in zip(one, three, strict=True))
 
 
-def test_wrong_arguments_are_refused_in_one_line():
+def test_invalid_arguments_raise_an_input_error():
     u, v, one, two = torch.zeros(2, 3, 1, 4), torch.zeros(4, 5, 1, 4), torch.tensor([1, 1]), torch.tensor([1] * 4)
-    with pytest.raises(InputError, match="3 right texts can't face 2 left ones"):
+    with pytest.raises(InputError, match="There are 3 right texts for 2 left texts"):
         product_kmax(u, v[:3], one, two[:3], 1)
-    with pytest.raises(InputError, match=r"v has shape \[4, 5, 1, 4\]: give \[4, 5, 1, 6\]"):
+    with pytest.raises(InputError, match=r"v has shape \[4, 5, 1, 4\]: pass an array of shape \[4, 5, 1, 6\]"):
         product_kmax(torch.zeros(2, 3, 1, 6), v, one, two, 1)
-    with pytest.raises(InputError, match=r"offset has shape \[1\]: give \[2, 3, 1\]"):
+    with pytest.raises(InputError, match=r"offset has shape \[1\]: pass an array of shape \[2, 3, 1\]"):
         product_kmax(u, v, one, two, 1, offset=torch.zeros(1))
     with pytest.raises(InputError, match="k is 0"):
         product_kmax(u, v, one, two, 0)

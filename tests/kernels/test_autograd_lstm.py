@@ -1,3 +1,5 @@
+"""The PyTorch functions lstm and bilstm, with the native kernel and with their reference implementation."""
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -8,13 +10,13 @@ from kernels.forcing import (
     assert_agrees,
     forced,
     on_every_width,
-    on_twin_and_kernel,
+    on_reference_and_native,
     result_and_gradients,
     same_bits,
     threads,
 )
 from pairlight.core.errors import InputError
-from pairlight.kernels import bilstm, lstm
+from pairlight.kernels.autograd.lstm import bilstm, lstm
 
 sizes = st.tuples(*(st.integers(1, most) for most in (37, 12, 21, 21)), st.integers(0, 10**6))
 
@@ -34,14 +36,14 @@ def example(B: int, L: int, E: int, H: int, seed: int, least: int = 0) -> tuple[
 @on_every_width
 @settings(max_examples=25, deadline=None)
 @given(sizes)
-def test_both_ways_the_kernel_equals_its_twin(width: str, size: tuple[int, int, int, int, int]) -> None:
+def test_in_both_directions_the_kernel_equals_the_reference(width: str, size: tuple[int, int, int, int, int]) -> None:
     lengths, tensors = example(*size)
     assert_agrees(width, lambda x, *weights: bilstm(x, lengths, *weights), tensors)
 
 
 @on_every_width
 @pytest.mark.parametrize("reverse", [False, True])
-def test_one_way_the_kernel_equals_its_twin(width: str, reverse: bool) -> None:
+def test_in_one_direction_the_kernel_equals_the_reference(width: str, reverse: bool) -> None:
     lengths, (x, weight, bias, *_) = example(19, 9, 13, 7, 3)
     assert_agrees(width, lambda x, w, b: lstm(x, lengths, w, b, reverse=reverse), [x, weight, bias])
 
@@ -56,7 +58,7 @@ def test_the_gradient_is_the_derivative(width: str, size: tuple[int, int, int, i
         assert torch.autograd.gradcheck(lambda x, *weights: bilstm(x, lengths, *weights), leaves)
 
 
-@on_twin_and_kernel
+@on_reference_and_native
 def test_it_is_the_lstm_of_pytorch_over_packed_texts(choice: str) -> None:
     lengths, (x, *_) = example(11, 7, 5, 6, 1, least=1)
     reference = nn.LSTM(5, 6, bidirectional=True, batch_first=True).double()
@@ -73,7 +75,7 @@ def test_it_is_the_lstm_of_pytorch_over_packed_texts(choice: str) -> None:
 
 
 @on_every_width
-def test_words_without_a_gradient_leave_that_of_the_weights_as_it_is(width: str) -> None:
+def test_gradients_of_the_weights_do_not_depend_on_whether_the_words_need_one(width: str) -> None:
     lengths, (x, *weights) = example(19, 9, 13, 7, 8)
     with forced(width):
         whole = result_and_gradients(lambda x, *w: bilstm(x, lengths, *w), [x, *weights])
@@ -82,7 +84,7 @@ def test_words_without_a_gradient_leave_that_of_the_weights_as_it_is(width: str)
 
 
 @on_every_width
-def test_the_number_of_threads_changes_no_bit(width: str) -> None:
+def test_the_number_of_threads_does_not_change_the_result(width: str) -> None:
     lengths, tensors = example(150, 12, 9, 11, 5)
     single = [x.float() for x in tensors]
     with forced(width):
@@ -94,20 +96,20 @@ def test_the_number_of_threads_changes_no_bit(width: str) -> None:
     assert same_bits(runs[0], runs[2])
 
 
-@on_twin_and_kernel
-def test_what_stands_under_padding_is_never_read(choice: str) -> None:
+@on_reference_and_native
+def test_padding_is_never_read(choice: str) -> None:
     lengths, tensors = example(13, 6, 5, 4, 9)
-    poisoned = tensors[0].clone()
-    poisoned[torch.arange(6) >= lengths[:, None]] = torch.nan
+    with_nan = tensors[0].clone()
+    with_nan[torch.arange(6) >= lengths[:, None]] = torch.nan
     with forced(choice):
         clean = result_and_gradients(lambda x, *w: bilstm(x, lengths, *w), tensors)
-        dirty = result_and_gradients(lambda x, *w: bilstm(x, lengths, *w), [poisoned, *tensors[1:]])
+        dirty = result_and_gradients(lambda x, *w: bilstm(x, lengths, *w), [with_nan, *tensors[1:]])
     assert same_bits(clean, dirty)
     assert not clean[0][torch.arange(6) >= lengths[:, None]].any()
 
 
 @on_every_width
-def test_a_text_alone_has_the_bits_it_has_in_a_batch(width: str) -> None:
+def test_the_result_of_a_text_does_not_depend_on_its_batch(width: str) -> None:
     lengths, tensors = example(21, 8, 5, 7, 2, least=1)
     x, *weights = (t.float() for t in tensors)
     with forced(width):
@@ -117,7 +119,7 @@ def test_a_text_alone_has_the_bits_it_has_in_a_batch(width: str) -> None:
 
 
 @on_every_width
-def test_nan_in_a_word_shows_and_stays_in_its_text(width: str) -> None:
+def test_nan_is_propagated_within_its_text_only(width: str) -> None:
     lengths, (x, *weights) = example(9, 5, 3, 4, 4, least=1)
     x[2, 0, 1] = torch.nan
     with forced(width):
@@ -127,27 +129,27 @@ def test_nan_in_a_word_shows_and_stays_in_its_text(width: str) -> None:
 
 
 @on_every_width
-def test_strides_do_not_matter(width: str) -> None:
+def test_strides_do_not_change_the_result(width: str) -> None:
     lengths, (x, *weights) = example(9, 5, 3, 4, 4)
     strided = torch.stack([x, x + 1], -1)[..., 0]
     with forced(width):
         assert torch.equal(bilstm(strided, lengths, *weights), bilstm(x, lengths, *weights))
 
 
-@on_twin_and_kernel
-def test_an_empty_batch_has_an_empty_answer(choice: str) -> None:
+@on_reference_and_native
+def test_an_empty_batch_has_an_empty_result(choice: str) -> None:
     lengths, (x, *weights) = example(3, 5, 3, 4, 4)
     with forced(choice):
         assert bilstm(x[:0], lengths[:0], *weights).shape == (0, 5, 8)
 
 
-def test_wrong_arguments_are_refused_in_one_line() -> None:
+def test_invalid_arguments_raise_an_input_error() -> None:
     lengths, (x, *weights) = example(3, 5, 3, 4, 4)
-    with pytest.raises(InputError, match=r"weight has shape \[16, 6\]: give \[16, 7\]"):
+    with pytest.raises(InputError, match=r"weight has shape \[16, 6\]: pass an array of shape \[16, 7\]"):
         bilstm(x, lengths, weights[0][:, 1:], *weights[1:])
-    with pytest.raises(InputError, match="lengths go from 1 to 6: give numbers from 0 to 5"):
+    with pytest.raises(InputError, match="lengths has values from 1 to 6: pass lengths from 0 to 5"):
         bilstm(x, torch.tensor([1, 6, 2]), *weights)
-    with pytest.raises(InputError, match="give both the same type"):
+    with pytest.raises(InputError, match="convert both to the same dtype"):
         bilstm(x.float(), lengths, *weights)
     with pytest.raises(InputError, match="x has 2 dimensions"):
         bilstm(x[0], lengths, *weights)

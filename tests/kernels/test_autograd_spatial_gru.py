@@ -1,3 +1,5 @@
+"""The PyTorch functions of the spatial GRU, with the native kernel and with their reference implementation."""
+
 import pytest
 import torch
 from hypothesis import example, given, settings
@@ -8,13 +10,13 @@ from kernels.forcing import (
     assert_agrees,
     forced,
     on_every_width,
-    on_twin_and_kernel,
+    on_reference_and_native,
     result_and_gradients,
     same_bits,
     threads,
 )
 from pairlight.core.errors import InputError
-from pairlight.kernels import GruWeights, spatial_gru, spatial_gru_states
+from pairlight.kernels.autograd.spatial_gru import GruWeights, spatial_gru, spatial_gru_states
 
 options = st.fixed_dictionaries(
     {
@@ -38,7 +40,7 @@ class Example:
         gates = 7 if self.how["reset"] else 4
         rows = gates if self.how["tied"] else gates * D
         shapes = [(B, L, C, R), (rows, 3 * D + C), (rows,), (D, 3 * D + C), (D,), (B, C, L)]
-        scales = [1.0, *4 * [(3 * D + C) ** -0.5], 1.0]  # larger weights let relu states grow without end
+        scales = [1.0, *4 * [(3 * D + C) ** -0.5], 1.0]  # with larger weights, relu states diverge
         self.tensors = [
             scale * torch.randn(shape, generator=g, dtype=torch.float64)
             for scale, shape in zip(scales, shapes, strict=True)
@@ -57,12 +59,12 @@ class Example:
 
 
 def cell_by_cell(example: Example) -> list[Tensor]:
-    """Equations (3) and (4), one pair and one cell at a time, without the twin's tricks."""
+    """Equations (3) and (4), one pair and one cell at a time, without vectorization."""
     s, gates, gates_bias, candidate, candidate_bias, *offset = example.tensors
     D = candidate.shape[0]
     if example.how["tied"]:
         gates, gates_bias = gates.repeat_interleave(D, 0), gates_bias.repeat_interleave(D, 0)
-    answers = []
+    results = []
     for b, (m, n) in enumerate(zip(example.left.tolist(), example.right.tolist(), strict=True)):
         h = {}
         zero = torch.zeros(D, dtype=torch.float64)
@@ -80,11 +82,11 @@ def cell_by_cell(example: Example) -> list[Tensor]:
                 fresh = torch.tanh(fresh) if example.how["activation"] == "tanh" else torch.relu(fresh)
                 z = torch.stack(sums[-4:]).softmax(0)
                 h[i, j] = (z * torch.stack([*around, fresh])).sum(0)
-        answers.append(h.get((m - 1, n - 1), zero))
-    return answers
+        results.append(h.get((m - 1, n - 1), zero))
+    return results
 
 
-@on_twin_and_kernel
+@on_reference_and_native
 @settings(max_examples=12, deadline=None)
 @given(options, st.integers(0, 10**6))
 def test_it_follows_the_equations_cell_by_cell(choice: str, how: dict[str, object], seed: int) -> None:
@@ -98,8 +100,8 @@ def test_it_follows_the_equations_cell_by_cell(choice: str, how: dict[str, objec
 @on_every_width
 @settings(max_examples=30, deadline=None)
 @given(st.tuples(*(st.integers(1, most) for most in (25, 12, 9, 19, 13)), st.integers(0, 10**6)), options)
-@example((5, 1, 7, 19, 1, 707495), {})  # a gradient that rounds five times as far as the twin's
-def test_the_kernel_equals_its_twin(width: str, size: tuple[int, ...], how: dict[str, object]) -> None:
+@example((5, 1, 7, 19, 1, 707495), {})  # a gradient with five times the rounding error of the reference
+def test_the_kernel_equals_the_reference(width: str, size: tuple[int, ...], how: dict[str, object]) -> None:
     example = Example(*size, **how)
     assert_agrees(width, example.run, example.tensors)
 
@@ -114,7 +116,7 @@ def test_the_gradient_is_the_derivative(width: str, size: tuple[int, ...], how: 
 
 
 @on_every_width
-def test_the_number_of_threads_changes_no_bit(width: str) -> None:
+def test_the_number_of_threads_does_not_change_the_result(width: str) -> None:
     example = Example(300, 5, 7, 9, 6, 1, offset=True)
     single = [x.float() for x in example.tensors]
     with forced(width):
@@ -126,23 +128,23 @@ def test_the_number_of_threads_changes_no_bit(width: str) -> None:
     assert same_bits(runs[0], runs[2])
 
 
-@on_twin_and_kernel
+@on_reference_and_native
 @pytest.mark.parametrize("reverse", [False, True])
-def test_what_stands_under_padding_is_never_read(choice: str, reverse: bool) -> None:
+def test_padding_is_never_read(choice: str, reverse: bool) -> None:
     example = Example(11, 3, 5, 6, 4, 7, offset=True, reverse=reverse)
     row, column = torch.arange(5), torch.arange(6)
     outside = (row >= example.left[:, None])[:, :, None, None] | (column >= example.right[:, None])[:, None, None, :]
     s, *weights, offset = example.tensors
-    poisoned = s.masked_fill(outside, torch.nan)
-    poisoned_offset = offset.masked_fill((row >= example.left[:, None])[:, None, :], torch.nan)
+    with_nan = s.masked_fill(outside, torch.nan)
+    with_nan_offset = offset.masked_fill((row >= example.left[:, None])[:, None, :], torch.nan)
     with forced(choice):
         clean = result_and_gradients(example.run, example.tensors)
-        dirty = result_and_gradients(example.run, [poisoned, *weights, poisoned_offset])
+        dirty = result_and_gradients(example.run, [with_nan, *weights, with_nan_offset])
     assert same_bits(clean, dirty)
 
 
 @on_every_width
-def test_a_pair_alone_has_the_bits_it_has_in_a_batch(width: str) -> None:
+def test_the_result_of_a_pair_does_not_depend_on_its_batch(width: str) -> None:
     example = Example(21, 4, 6, 8, 5, 3, least=1)
     tensors = [x.float() for x in example.tensors]
     weights = GruWeights(*tensors[1:])
@@ -155,15 +157,15 @@ def test_a_pair_alone_has_the_bits_it_has_in_a_batch(width: str) -> None:
 
 
 @on_every_width
-def test_huge_sums_saturate_and_nan_shows(width: str) -> None:
+def test_large_sums_saturate_and_nan_is_propagated(width: str) -> None:
     example = Example(9, 2, 3, 4, 3, 5, least=3)
     example.tensors[0] *= 1e4
     example.tensors[0][4, 0, 0, 0] = torch.nan
     with forced(width):
         kernel = example.run(*(x.float() for x in example.tensors))
-    with forced("torch"):
-        twin = example.run(*(x.float() for x in example.tensors))
-    torch.testing.assert_close(kernel, twin, rtol=0, atol=1e-6, equal_nan=True)
+    with forced("reference"):
+        reference = example.run(*(x.float() for x in example.tensors))
+    torch.testing.assert_close(kernel, reference, rtol=0, atol=1e-6, equal_nan=True)
     assert kernel[4].isnan().all()
 
 
@@ -183,8 +185,8 @@ def test_states_and_gates_of_every_cell_lead_to_the_last_state(how: dict[str, ob
     assert (grid.reset is None) == (not how["reset"])
 
 
-@on_twin_and_kernel
-def test_no_cells_and_no_pairs_are_fine(choice: str) -> None:
+@on_reference_and_native
+def test_pairs_without_cells_and_empty_batches_are_valid(choice: str) -> None:
     example = Example(3, 2, 4, 5, 3, 0)
     weights = GruWeights(*example.tensors[1:])
     none = torch.zeros(3, dtype=torch.int64)
@@ -195,14 +197,16 @@ def test_no_cells_and_no_pairs_are_fine(choice: str) -> None:
         assert spatial_gru(s[:0], none[:0], none[:0], weights).shape == (0, 3)
 
 
-def test_wrong_arguments_are_refused_in_one_line() -> None:
+def test_invalid_arguments_raise_an_input_error() -> None:
     example = Example(3, 2, 4, 5, 3, 0)
     s, weights = example.tensors[0].permute(0, 2, 1, 3), GruWeights(*example.tensors[1:])
-    with pytest.raises(InputError, match="gates has 20 rows for 3 dimensions: give 21, 12 without reset, or 7 or 4"):
+    with pytest.raises(
+        InputError, match="gates has 20 rows and candidate 3: pass 21 rows of gates, 12 without reset gates, or 7 or 4"
+    ):
         spatial_gru(s, example.left, example.right, weights._replace(gates=weights.gates[1:]))
-    with pytest.raises(InputError, match=r"offset has shape \[3, 2, 5\]: give \[3, 2, 4\]"):
+    with pytest.raises(InputError, match=r"offset has shape \[3, 2, 5\]: pass an array of shape \[3, 2, 4\]"):
         spatial_gru(s, example.left, example.right, weights, offset=s[:, :, 0])
     with pytest.raises(InputError, match="activation 'sine' is not known"):
         spatial_gru(s, example.left, example.right, weights, activation="sine")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="right_lengths go from 0 to 9"):
+    with pytest.raises(InputError, match="right_lengths has values from 0 to 9"):
         spatial_gru(s, example.left, torch.tensor([0, 9, 1]), weights)

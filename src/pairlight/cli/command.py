@@ -1,0 +1,69 @@
+"""The class of all commands: errors become one line and an exit code, warnings become notes."""
+
+import errno
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperOption
+
+from pairlight.core.errors import InputError
+
+BAD_INPUT, MACHINE_TROUBLE = 2, 1  # exit codes
+_MEMORY_ERRORS = ("allocate", "Storage size")  # PyTorch raises a plain RuntimeError when it runs out of memory
+
+
+class Command(TyperCommand):
+    """A command that ends with one line on standard error when the input is bad or the machine fails."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with _warnings_as_notes():
+            try:
+                return super().invoke(ctx)
+            except InputError as error:
+                raise _failed(BAD_INPUT, f"{error}{self._option_hint(error)}") from None
+            except OSError as error:
+                if error.errno == errno.EPIPE:  # the reader of our output has closed it: typer ends quietly
+                    raise
+                path = f" ({error.filename})" if error.filename else ""
+                fix = "No file was left incomplete: free some space, or check the path."
+                raise _failed(MACHINE_TROUBLE, f"{error.strerror or error}{path}. {fix}") from None
+            except (MemoryError, RuntimeError) as error:
+                if isinstance(error, RuntimeError) and not any(words in str(error) for words in _MEMORY_ERRORS):
+                    raise
+                raise _failed(MACHINE_TROUBLE, f"There is not enough memory: {self._memory_fix()}.") from None
+
+    def flag(self, name: str) -> str | None:
+        """The flag of the option with this Python name; None if the command has no such option."""
+        return next((each.opts[0] for each in self.params if isinstance(each, TyperOption) and each.name == name), None)
+
+    def _option_hint(self, error: InputError) -> str:
+        flag = None if error.option is None else self.flag(error.option)
+        return "" if flag is None else f" (option {flag})"
+
+    def _memory_fix(self) -> str:
+        flags = [flag for name in ("settings", "batch", "jobs") if (flag := self.flag(name))]
+        return f"use smaller values of {', '.join(flags)}" if flags else "use a smaller model or shorter texts"
+
+
+def _failed(code: int, message: str) -> typer.Exit:
+    print(f"pairlight: {message}", file=sys.stderr)
+    return typer.Exit(code)
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Print each distinct warning once, as a line on standard error."""
+    printed: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in printed:
+            printed.add(str(message))
+            print(f"Note: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield

@@ -1,0 +1,166 @@
+"""Options that several commands share: columns of a file, training options, settings of a model, threads, JSON."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import Field, dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pairlight.core.errors import InputError
+from pairlight.training.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from pairlight.core.progress import ProgressReporter
+    from pairlight.data.pairs import Pairs
+    from pairlight.data.splits import Splits
+
+CommandFunction = Callable[..., None]
+
+Model = Annotated[Path, typer.Argument(help="Folder of a saved model.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of CPU threads.")]
+Folder = Annotated[Path | None, typer.Option("--folder", help="Folder with the files of a named dataset.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result in the output folder.")]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How to read the pairs that a command gets: the columns of a file, or the folder of a named dataset."""
+
+    left: Annotated[str, typer.Option("--left", help="Column of the left text.")] = "left"
+    right: Annotated[str, typer.Option("--right", help="Column of the right text.")] = "right"
+    label: Annotated[str, typer.Option("--label", help="Column of the label: a number, higher for a better match.")] = (
+        "label"
+    )
+    left_id: Annotated[str, typer.Option("--left-id", help="Column that groups pairs into ranking lists.")] = "left_id"
+    right_id: Annotated[str, typer.Option("--right-id", help="Column of the right text's id.")] = "right_id"
+    header: Annotated[
+        str | None,
+        typer.Option("--header", help="Column names separated by commas, for a file without a header line."),
+    ] = None
+    skip_bad_rows: Annotated[
+        bool, typer.Option("--skip-bad-rows", help="Skip bad rows and print how many there were.")
+    ] = False
+    folder: Folder = None
+
+    def flags(self) -> list[str]:
+        """The options that were given, as they are written on the command line."""
+        flags = []
+        for name in self._given():
+            value = getattr(self, name)
+            flags += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
+        return flags
+
+    def check(self, *sources: str | None) -> None:
+        """Raise InputError if an option was given that applies to none of the sources."""
+        from pairlight.data.readers import EXTENSIONS
+        from pairlight.datasets.catalog import DATASETS
+
+        read = [source for source in sources if source]
+        for name in self._given():
+            if name == "folder":
+                kind, applies = "named datasets", any(source in DATASETS for source in read)
+            else:
+                kind, applies = "tables of pairs", any(source.lower().endswith(EXTENSIONS) for source in read)
+            if not applies:
+                raise InputError(f"This option is for {kind}, and {read[0]} is not one: remove it.", option=name)
+
+    def read(self, source: str, reporter: "ProgressReporter", *, need_label: bool | None = True) -> "Pairs":
+        """Read the pairs of a file."""
+        from pairlight.data.readers import read_pairs
+
+        pairs, report = read_pairs(
+            source,
+            left=self.left,
+            right=self.right,
+            label=self.label,
+            left_id=self.left_id,
+            right_id=self.right_id,
+            header=None if self.header is None else [name.strip() for name in self.header.split(",")],
+            skip_bad_rows=self.skip_bad_rows,
+            need_label=need_label,
+        )
+        if report.skipped:
+            reporter.say(f"Skipped {report.skipped:,} bad rows of {report.rows:,}. The first: {report.first_errors[0]}")
+        return pairs
+
+    def read_splits(self, source: str, reporter: "ProgressReporter") -> "Splits":
+        """Load all splits of a named dataset; a file is the split `train`."""
+        from pairlight.datasets.catalog import DATASETS, load_dataset
+
+        if source not in DATASETS:
+            return {"train": self.read(source, reporter)}
+        return load_dataset(source, self.folder, lambda done: reporter.update(f"Loading {source}", done))
+
+    def _given(self) -> list[str]:
+        return [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+
+
+def with_columns(
+    *, label: bool = True, ids: bool = True, header: bool = False, folder: bool = False
+) -> Callable[[CommandFunction], CommandFunction]:
+    """Replace the parameter `columns` of a command by one flag for each field of `Columns`.
+
+    The arguments select the optional flags: --label, --left-id and --right-id, --header, --folder.
+    """
+    optional = {"label": label, "left_id": ids, "right_id": ids, "header": header, "folder": folder}
+    flags = [_flag(each.name, each.type, each.default) for each in fields(Columns) if optional.get(each.name, True)]
+    return lambda command: _with_flags(command, "columns", flags, lambda values: Columns(**values))
+
+
+def with_training_options(command: CommandFunction) -> CommandFunction:
+    """Replace the parameter `options` of a command by one flag for each field of `TrainingConfig`.
+
+    The command receives a checked dictionary of the options that were given.
+    """
+    return _with_flags(command, "options", [_training_flag(each) for each in fields(TrainingConfig)], _given_options)
+
+
+def parse_settings(pairs: Sequence[str] | None, option: str) -> dict[str, str]:
+    """Parse values of the form name=value; `option` names the parameter in the error."""
+    settings: dict[str, str] = {}
+    for pair in pairs or ():
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise InputError(f"{pair!r} is not of the form name=value: write for example k=5.", option=option)
+        settings[name.replace("-", "_")] = value
+    return settings
+
+
+def _training_flag(option: "Field[Any]") -> inspect.Parameter:
+    meaning = f"{option.metadata['meaning']}  [default: {option.default}]"
+    kind = type(option.default) | None
+    return _flag(option.name, Annotated[kind, typer.Option(help=meaning, show_default=False)], None)
+
+
+def _flag(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _given_options(values: dict[str, Any]) -> dict[str, Any]:
+    given = {name: value for name, value in values.items() if value is not None}
+    TrainingConfig.of({}, given)  # checks them
+    return given
+
+
+def _with_flags(
+    command: CommandFunction,
+    parameter: str,
+    flags: Sequence[inspect.Parameter],
+    collect: Callable[[dict[str, Any]], Any],
+) -> CommandFunction:
+    """Replace a parameter of a command by flags, whose values are collected into one argument again."""
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        values = {flag.name: arguments.pop(flag.name) for flag in flags}
+        command(**arguments, **{parameter: collect(values)})
+
+    parameters: list[inspect.Parameter] = []
+    for own in inspect.signature(command).parameters.values():
+        parameters += flags if own.name == parameter else [own.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
