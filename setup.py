@@ -1,4 +1,4 @@
-"""Compiles the native kernels at install where there is a compiler; elsewhere their PyTorch twins serve."""
+"""Compiles the native kernels at install where there is a compiler; elsewhere their slower references are used."""
 
 import os
 import runpy
@@ -11,7 +11,7 @@ KERNELS = Path("src", "pairlight", "kernels", "native")
 
 
 class BuildKernels(build_ext):
-    """The library is plain C++ behind a C ABI, so it needs neither Python's compiler settings nor its file name."""
+    """Builds plain C++ behind a C ABI, which needs neither the flags nor the file name of a Python extension."""
 
     def build_extension(self, ext: Extension) -> None:
         build = runpy.run_path(str(KERNELS / "build.py"))
@@ -19,7 +19,7 @@ class BuildKernels(build_ext):
             build["compile_library"](Path(self.get_ext_fullpath(ext.name)))
         except Exception as error:
             # A slower pairlight is better than none.
-            self.warn(f"the native kernels were not built, PyTorch will serve: {error}")
+            self.warn(f"the native kernels were not built, so slower reference implementations are used: {error}")
 
     def get_ext_filename(self, fullname: str) -> str:
         return os.path.join(*fullname.split(".")) + ".so"

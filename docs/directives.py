@@ -24,11 +24,15 @@ from pairlight.core.markdown import markdown_table
 from pairlight.datasets.catalog import DATASETS
 from pairlight.models import MODELS, model_class
 from pairlight.models.base import DualEncoder
-from pairlight.models.settings import model_settings
+from pairlight.models.settings import Setting, model_settings
 from pairlight.training.config import TrainingConfig
 
 ROOT = Path(__file__).parent.parent
 PUBLIC = "api/index"  # the page with the names in `pairlight.__all__`
+ALIASES = {
+    r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[([^\]]+)\]\]": r"~numpy.typing.NDArray[\1]",
+    r"~?\w[\w.]*_Buffer \| .*?\| complex \| bytes \| str \| .*?str\]": "~numpy.typing.ArrayLike",
+}
 
 
 def models() -> str:
@@ -40,10 +44,10 @@ def models() -> str:
     rows = []
     for name in MODELS:
         model = model_class(name)
-        row = [f"[{name}]({name}.md)", _first_line(model), model.family, model.inputs.input_kind, model.paper]
+        row = [f"[{name}]({name}.md)", f"{_first_line(model)} *{model.paper}*", model.family, model.inputs.input_kind]
         rows.append([*row, "yes" if issubclass(model, DualEncoder) else "", quality.get(name, ""), speed.get(name, "")])
-    head = ["model", "what it does", "family", "input", "paper", "stored encodings", "WikiQA MAP", "pairs/s"]
-    return markdown_table(head, rows, "llllllrr")
+    head = ["model", "what it does, and its paper", "family", "input", "stored encodings", "WikiQA MAP", "pairs/s"]
+    return markdown_table(head, rows, "lllllrr")
 
 
 def model_facts(name: str) -> str:
@@ -62,7 +66,7 @@ def model_facts(name: str) -> str:
 
 def model_settings_table(name: str) -> str:
     rows = [
-        [f"`{each.name}`", f"`{each.default}`", _sentence(each.meaning), each.range or ", ".join(each.choices)]
+        [f"`{each.name}`", f"`{each.default}`", _sentence(each.meaning), _values(each)]
         for each in model_settings(model_class(name)).values()
     ]
     return markdown_table(["setting", "default", "meaning", "values"], rows) if rows else "None."
@@ -129,7 +133,7 @@ def plain_docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, l
     for paragraph in "\n".join(lines).strip().split("\n\n"):
         block = paragraph.strip("\n").split("\n")
         if any(re.match(r"\s", line) or re.search(r"\S {2,}\S| = ", line) for line in block):
-            written += ["::", "", *(f"   {line}" for line in block), ""]
+            written += [".. code-block:: text", "", *(f"   {line}" for line in block), ""]
         else:
             written += [*_escaped("\n".join(block)).split("\n"), ""]
     lines[:] = written
@@ -141,10 +145,22 @@ def skip_public(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options
     return True if id(obj) in public and app.env.current_document.docname != PUBLIC else None
 
 
+def short_types(app: Sphinx, what: str, name: str, obj: Any, options: Any, signature: str, returns: str) -> Any:
+    """Write NumPy's aliases as they are in the code, not expanded."""
+
+    def short(text: str | None) -> str | None:
+        for pattern, alias in ALIASES.items():
+            text = text and re.sub(pattern, alias, text)
+        return text
+
+    return short(signature), short(returns)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     for name in GENERATORS:
         app.add_directive(name, Generated)
     app.connect("autodoc-process-docstring", plain_docstring)
+    app.connect("autodoc-process-signature", short_types)
     app.connect("autodoc-skip-member", skip_public)
     return {"parallel_read_safe": True}
 
@@ -152,19 +168,25 @@ def setup(app: Sphinx) -> dict[str, bool]:
 def _command(name: str, command: Any) -> str:
     if hasattr(command, "commands"):
         return "\n\n".join(_command(f"{name} {each}", inner) for each, inner in command.commands.items())
-    usage = f"{name} {' '.join(each for each in command.collect_usage_pieces(command.context_class(command)) if each)}"
-    rows = []
-    for each in command.params:
-        if each.param_type_name == "option":
-            rows.append([" ".join(f"`{flag}`" for flag in (*each.opts, *each.secondary_opts)), each.help or ""])
-        else:
-            rows.append([f"`{each.make_metavar(command.context_class(command))}`", getattr(each, "help", "") or ""])
+    arguments = [each.name.upper() for each in command.params if each.param_type_name == "argument"]
+    rows = [
+        [" ".join(f"`{flag}`" for flag in (*each.opts, *each.secondary_opts)), each.help or ""]
+        if each.param_type_name == "option"
+        else [f"`{each.name.upper()}`", each.help or ""]
+        for each in command.params
+    ]
+    usage = " ".join([name, *arguments, "[OPTIONS]"])
     text = inspect.cleandoc(command.help or "")
     return f"## {name}\n\n```text\n{usage}\n```\n\n{text}\n\n{markdown_table(['argument or option', 'meaning'], rows)}"
 
 
 def _first_line(obj: Any) -> str:
     return (inspect.getdoc(obj) or "").split("\n")[0]
+
+
+def _values(setting: Setting) -> str:
+    """The values that a setting may have, without limits that are only those of the number type."""
+    return re.sub(r" and at most \d{9,}", "", str(setting.range or ", ".join(setting.choices)))
 
 
 def _sentence(text: str) -> str:
@@ -178,4 +200,5 @@ def _source(source: str) -> str:
 def _escaped(text: str) -> str:
     """Prose as reStructuredText; `code` becomes a literal."""
     parts = re.split(r"`([^`]+)`", text)
-    return "".join(f"``{part}``" if at % 2 else re.sub(r"([*|_\\])", r"\\\1", part) for at, part in enumerate(parts))
+    escaped = (f"\\ ``{part}``\\ " if at % 2 else re.sub(r"([*|_\\])", r"\\\1", part) for at, part in enumerate(parts))
+    return "".join(escaped)

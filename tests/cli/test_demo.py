@@ -1,19 +1,21 @@
-"""The demo on toy pairs: it ends with a model and a page, and never writes over what is not its own."""
+"""`pairlight demo`: it ends with a model and a page, and overwrites only its own results."""
+
+import json
 
 import pytest
 
-from pairlight import demo
+from pairlight.experiments import demo
 from toy_pairs import overlap
 
 
 @pytest.fixture
 def toy(monkeypatch):
-    parts = {part: overlap(20, seed=seed) for seed, part in enumerate(("train", "dev", "test"))}
-    monkeypatch.setattr(demo, "load", lambda name, progress: parts)
+    splits = {split: overlap(20, seed=seed) for seed, split in enumerate(("train", "dev", "test"))}
+    monkeypatch.setattr(demo, "load_dataset", lambda name, progress: splits)
     monkeypatch.setattr(demo, "OPTIONS", {"epochs": 1, "vectors": "none"})
 
 
-def test_the_demo_leaves_a_model_and_a_page_and_may_be_run_again(toy, run, tmp_path):
+def test_the_demo_writes_a_model_and_a_page_and_can_be_run_again(toy, run, tmp_path):
     out = tmp_path / "shown"
     for _ in range(2):
         code, said, _ = run("demo", "--out", out)
@@ -22,21 +24,24 @@ def test_the_demo_leaves_a_model_and_a_page_and_may_be_run_again(toy, run, tmp_p
         assert {"config.json", "model.safetensors", "explained.html"} <= {each.name for each in out.iterdir()}
 
 
-@pytest.mark.parametrize("own", [("README.md",), ("README.md", "config.json"), ("thesis.txt",)])
-def test_a_folder_that_no_demo_made_is_refused_before_training(run, tmp_path, monkeypatch, own):
-    monkeypatch.setattr(demo, "load", None)  # nothing is read
-    for name in own:
+def test_the_result_as_json_has_metrics_and_examples(toy, run, tmp_path):
+    found = json.loads(run("demo", "--out", tmp_path / "shown", "--json")[1])
+    assert set(found) == {"results", "examples", "page", "model", "seconds"}
+    assert {"P@1", "MRR"} <= set(found["results"]["mv-lstm"])
+    assert set(found["examples"][0]["candidates"][0]) == {"text", "score", "positive"}
+
+
+@pytest.mark.parametrize("names", [("README.md",), ("README.md", "config.json"), ("thesis.txt",)])
+def test_a_folder_with_other_contents_is_refused_before_training(fails, tmp_path, monkeypatch, names):
+    monkeypatch.setattr(demo, "load_dataset", None)  # nothing is read
+    for name in names:
         (tmp_path / name).write_bytes(b"my own, caf\xe9")
-    code, _, said = run("demo", "--out", tmp_path)
-    assert (code, said.strip()) == (
-        2,
-        f"pairlight: --out {tmp_path} holds something that no demo made: give another folder.",
-    )
-    assert all((tmp_path / name).read_bytes() == b"my own, caf\xe9" for name in own)
+    fails(["demo", "--out", tmp_path], f"{tmp_path} contains something other than", "(option --out)")
+    assert all((tmp_path / name).read_bytes() == b"my own, caf\xe9" for name in names)
 
 
 def test_a_file_is_refused_before_training(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(demo, "load", None)
+    monkeypatch.setattr(demo, "load_dataset", None)
     (tmp_path / "notes").write_text("my own")
-    code, _, said = run("demo", "--out", tmp_path / "notes")
-    assert (code, said.strip()) == (2, f"pairlight: --out {tmp_path / 'notes'} is a file: give a folder.")
+    code, _, err = run("demo", "--out", tmp_path / "notes")
+    assert (code, err.strip()) == (2, f"pairlight: {tmp_path / 'notes'} is a file: choose a folder. (option --out)")

@@ -1,47 +1,39 @@
-"""`pairlight doctor` says what runs and why."""
+"""`pairlight doctor`: the kernels, threads, versions and extras of an installation."""
 
 import json
 import os
 import subprocess
 import sys
 
-from typer.testing import CliRunner
-
-from pairlight.cli import app, doctor
-from pairlight.kernels import status
+from pairlight.cli import doctor
+from pairlight.kernels.native.library import status
 
 
-def told(*arguments: str) -> str:
-    done = CliRunner().invoke(app, ["doctor", *arguments])
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-
-def test_it_says_which_kernels_run_and_why():
-    found = json.loads(told("--json"))
+def test_it_shows_which_kernels_are_used_and_why(run):
+    found = json.loads(run("doctor", "--json")[1])
     assert found["kernels"]["native"] == status().native
     assert found["kernels"]["width"] == status().width
-    assert status().reason in told()
+    assert status().reason in run("doctor")[1]
 
 
-def test_it_says_when_the_twins_were_asked_for(monkeypatch):
-    monkeypatch.setenv("PAIRLIGHT_KERNELS", "torch")
-    assert "PyTorch, without native code (PAIRLIGHT_KERNELS=torch asks for the PyTorch twins)" in told()
-    assert json.loads(told("--json"))["kernels"]["width"] is None
+def test_it_shows_when_the_reference_implementations_are_used(run, monkeypatch):
+    monkeypatch.setenv("PAIRLIGHT_KERNELS", "reference")
+    assert f"reference, without native code ({status().reason})" in run("doctor")[1]
+    assert json.loads(run("doctor", "--json")[1])["kernels"]["width"] is None
 
 
-def test_it_tells_versions_and_threads():
-    found = json.loads(told("--json"))
+def test_it_shows_versions_and_threads(run):
+    found = json.loads(run("doctor", "--json")[1])
     assert {"pairlight", "torch", "numpy", "tokenizers"} <= set(found["versions"])
     assert "missing" not in found["versions"].values()
     assert found["threads"] >= 1
 
 
-def test_it_names_what_an_extra_lacks_and_the_remedy(monkeypatch):
+def test_it_shows_what_an_extra_is_missing_and_how_to_install_it(run, monkeypatch):
     real = doctor._version
     monkeypatch.setattr(doctor, "_version", lambda name: None if name == "matplotlib" else real(name))
-    assert "lacks matplotlib: pip install 'pairlight[plots]'" in told()
-    assert json.loads(told("--json"))["extras"]["plots"] == ["matplotlib"]
+    assert "missing matplotlib: pip install 'pairlight[plots]'" in run("doctor")[1]
+    assert json.loads(run("doctor", "--json")[1])["extras"]["plots"] == ["matplotlib"]
 
 
 def test_an_unknown_choice_of_kernels_is_one_line():
@@ -53,5 +45,5 @@ def test_an_unknown_choice_of_kernels_is_one_line():
     )
     assert done.returncode == 2
     assert done.stderr == (
-        "pairlight: PAIRLIGHT_KERNELS=sse9 is not known: give one of torch, portable, avx2, avx512, or unset it.\n"
+        "pairlight: PAIRLIGHT_KERNELS=sse9 is not known: use one of reference, portable, avx2, avx512, or unset it.\n"
     )

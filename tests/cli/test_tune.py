@@ -1,4 +1,4 @@
-"""`pairlight tune`: resumable, judged on dev, and its answer is a file that `train --settings` takes."""
+"""`pairlight tune`: a search that can be continued, and whose result `train --settings` reads."""
 
 import json
 import shlex
@@ -6,21 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from cli.helpers import SMALL, write_pairs
+from pairlight.data.pairs import Pairs
 from toy_pairs import overlap
 
 FIXED = ["--vectors", "none", "--epochs", "1", "--model", "lstm-rnn", "--try", "hidden=2,3", "--try", "dim=4"]
 
 
-@pytest.fixture
-def data(tmp_path):
-    pairs = overlap(20, seed=0)
-    rows = zip(pairs.left, pairs.right, pairs.label, strict=True)
-    lines = [f"{pairs.texts[i]}\t{pairs.texts[j]}\t{label:g}" for i, j, label in rows]
-    (tmp_path / "pairs.tsv").write_text("\n".join(["left\tright\tlabel", *lines]) + "\n", encoding="utf-8")
-    return str(tmp_path / "pairs.tsv")
-
-
-def test_a_study_goes_on_where_it_stopped_and_its_best_trains(run, data, tmp_path):
+def test_a_search_is_continued_and_its_best_settings_can_be_trained(run, data, tmp_path):
     out = tmp_path / "study"
     code, said, _ = run("tune", data, "--out", out, "--trials", "2", "--json", *FIXED)
     assert code == 0
@@ -43,63 +36,80 @@ def test_a_study_goes_on_where_it_stopped_and_its_best_trains(run, data, tmp_pat
     config = json.loads((model / "config.json").read_text())
     assert config["model"] == "lstm-rnn"
     assert config["settings"]["hidden"] == best["settings"]["hidden"]
-    assert config["options"]["lr"] == best["options"]["lr"]
-    assert config["options"]["seed"] == 5
+    assert config["training"]["lr"] == best["options"]["lr"]
+    assert config["training"]["seed"] == 5
 
 
-def test_what_is_fixed_is_not_sought(run, data, tmp_path):
+def test_options_that_are_given_are_not_searched(run, data, tmp_path):
     code, said, _ = run("tune", data, "--out", tmp_path / "s", "--trials", "1", "--lr", "0.07", "--json", *FIXED)
     assert code == 0
     assert json.loads(said)["options"]["lr"] == 0.07
 
 
-def test_another_study_in_the_folder_is_left_alone(run, data, tmp_path):
+def test_the_folder_of_another_search_is_refused(run, fails, data, tmp_path):
     out = tmp_path / "study"
     assert run("tune", data, "--out", out, "--trials", "1", *FIXED)[0] == 0
-    code, _, err = run("tune", data, "--out", out, "--trials", "2", *FIXED, "--batch", "7")
-    assert code == 2
-    assert "another options" in err
+    fails(["tune", data, "--out", out, "--trials", "2", *FIXED, "--batch", "7"], "other options", "(option --out)")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "words"),
     [
-        (["tune", "DATA", "--out", "s", "--model", "bm25", "--trials", "1"], "nothing to be tuned"),
-        (["tune", "DATA", "--out", "s", "--epochs", "0"], "epochs=0 trains nothing"),
-        (["tune", "DATA", "--out", "damaged"], "study.journal is damaged: give another folder to --out"),
-        (["tune", "DATA", "--out", "s", "--try", "kk=3"], "no setting 'kk'"),
-        (["tune", "DATA", "--out", "s", "--model", "magic"], "magic"),
-        (["train", "DATA", "--out", "m", "--settings", "nowhere.json"], "nowhere.json"),
-        (["train", "DATA", "--out", "m", "--settings", "pairs.tsv"], "no JSON"),
-        (["train", "DATA", "--out", "m", "--settings", "other.json", "--model", "bm25"], "is for lstm-rnn"),
+        (["DATA", "--out", "s", "--model", "bm25", "--trials", "1"], "nothing to tune. (option --model)"),
+        (["DATA", "--out", "s", "--epochs", "0"], "epochs=0 trains nothing"),
+        (["DATA", "--out", "s", "--epochs", "0"], "(option --epochs)"),
+        (["DATA", "--out", "damaged"], "study.journal is damaged: choose another folder"),
+        (["DATA", "--out", "s", "--try", "kk=3"], "No setting named 'kk'"),
+        (
+            ["DATA", "--out", "s", "--try", "k"],
+            "'k' is not of the form name=value: write for example k=5. (option --try)",
+        ),
+        (["DATA", "--out", "s", "--model", "magic"], "magic"),
+        (["wikiqa", "--out", "s", "--left-id", "q"], "for tables of pairs, and wikiqa is not one"),
+        (["wikiqa", "--out", "s", "--left-id", "q"], "(option --left-id)"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_what_cannot_be_done_is_one_clear_line(run, data, tmp_path, monkeypatch, arguments, said):
+def test_bad_input_is_one_line(fails, data, tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "study.journal").write_text("garbage\nand more\n")
-    (tmp_path / "other.json").write_text('{"model": "lstm-rnn", "settings": {}, "options": {}}')
-    code, _, err = run(*({"DATA": data}.get(each, each) for each in arguments))
-    assert code == 2
-    assert said in err.splitlines()[-1]
-    assert "Traceback" not in err
+    fails(["tune", *({"DATA": data}.get(each, each) for each in arguments)], words)
 
 
-def test_ctrl_c_in_a_first_epoch_is_no_fault_of_the_model(run, data, tmp_path, monkeypatch):
+def test_ctrl_c_in_the_first_trial_says_that_no_trial_was_finished(fails, data, tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pairlight.training.loop._epoch", interrupted)
-    code, _, err = run("tune", data, "--out", tmp_path / "study", "--trials", "2", *FIXED)
-    assert code == 2
-    assert "None of the trials in" in err
+    monkeypatch.setattr("pairlight.training.examples.RankingExamples.epoch", interrupted)
+    fails(["tune", data, "--out", tmp_path / "study", "--trials", "2", *FIXED], "No trial in", "was finished")
 
 
-def test_the_command_told_at_last_names_the_same_columns(run, data, tmp_path):
+def test_the_command_that_is_suggested_has_the_same_columns(run, data, tmp_path):
     text = Path(data).read_text(encoding="utf-8").replace("left\tright", "my question\tright", 1)
     (tmp_path / "named.tsv").write_text(text, encoding="utf-8")
     given = [tmp_path / "named.tsv", "--left", "my question", "--dev", tmp_path / "named.tsv"]
     said = run("tune", *given, "--out", tmp_path / "study", "--trials", "1", *FIXED)[1]
-    hint = shlex.split(said.splitlines()[-1].partition("Try: ")[2])
+    hint = shlex.split(said.splitlines()[-1].partition("Train it with: ")[2])
     assert run(*hint[1:-1], tmp_path / "m")[0] == 0
+
+
+def test_the_test_pairs_of_compare_are_never_used(run, tmp_path):
+    path = write_pairs(tmp_path / "lists.tsv", overlap(30, seed=0))
+    assert run("tune", path, "--model", "knrm", "--trials", "1", "--out", tmp_path / "t", *SMALL[-4:])[0] == 0
+    assert run("compare", path, "--models", "bm25", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "c")[0] == 0
+    digests = json.loads((tmp_path / "c" / "data.json").read_text())
+    study = (tmp_path / "t" / "study.journal").read_text()
+    assert digests["train"] in study
+    assert digests["dev"] in study
+    assert digests["test"] not in study
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_warning_of_several_trials_is_printed_once(run, tmp_path):
+    pairs = overlap(20, seed=0)
+    left = [f"{pairs.texts[i]} {'long ' * 60}" for i in pairs.left]
+    path = write_pairs(tmp_path / "long.tsv", Pairs.of(left, [pairs.texts[i] for i in pairs.right], pairs.label))
+    arguments = ["--model", "knrm", "--trials", "2", "--vectors", "none", "--epochs", "1", "--out", tmp_path / "t"]
+    err = " ".join(run("tune", path, *arguments)[2].split())
+    assert err.count("have more than 50 words and were truncated") == 2  # once for train, once for dev

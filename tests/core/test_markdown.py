@@ -1,3 +1,5 @@
+"""Markdown tables are aligned, and their cells are escaped."""
+
 import pytest
 
 from pairlight.core.markdown import markdown_table

@@ -1,3 +1,5 @@
+"""Progress is shown on standard error, or not at all."""
+
 import pytest
 
 from pairlight.core.progress import ProgressReporter, TrainingProgress, progress_reporter

@@ -1,3 +1,5 @@
+"""Batches contain every text once, padded, with texts of similar length together."""
+
 import numpy as np
 
 from pairlight.data.batching import batches_by_length, gather, shuffled_batches

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
-from pairlight.data.readers import read_pairs
+from pairlight.data.readers import ReadReport, read_pairs
 
 Row = tuple[str, str, float]
 

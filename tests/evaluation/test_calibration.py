@@ -1,3 +1,5 @@
+"""Calibrated probabilities follow the observed share of positives and never contradict the ranking."""
+
 import json
 
 import numpy as np
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from pairlight.core.errors import InputError
-from pairlight.evaluation import Calibration, fit_calibration, pair_metrics
+from pairlight.evaluation import Calibration, best_threshold, fit_calibration
 
 
 def logistic_pairs(n: int, slope: float, offset: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -16,26 +18,26 @@ def logistic_pairs(n: int, slope: float, offset: float, seed: int = 0) -> tuple[
     return scores, rng.random(n) < 1 / (1 + np.exp(-(slope * scores + offset)))
 
 
-def test_the_curve_that_made_the_labels_is_found_again():
+def test_the_curve_that_generated_the_labels_is_recovered():
     fitted = fit_calibration(*logistic_pairs(40_000, 1.7, -0.8))
     assert fitted.slope == pytest.approx(1.7, abs=0.06)
     assert fitted.offset == pytest.approx(-0.8, abs=0.06)
-    assert fitted.threshold_probability == pytest.approx(0.5, abs=0.1)
+    assert fitted.probability([fitted.threshold]) == pytest.approx([0.5], abs=0.1)
 
 
-def test_of_pairs_given_a_probability_that_share_matches():
+def test_the_probability_is_the_share_of_positives():
     fitted = fit_calibration(*logistic_pairs(40_000, 1.7, -0.8))
-    scores, right = logistic_pairs(40_000, 1.7, -0.8, seed=1)
+    scores, positive = logistic_pairs(40_000, 1.7, -0.8, seed=1)
     p = fitted.probability(scores)
     for low in np.arange(0, 1, 0.1):
         inside = (p >= low) & (p < low + 0.1)
-        assert right[inside].mean() == pytest.approx(p[inside].mean(), abs=0.04)
+        assert positive[inside].mean() == pytest.approx(p[inside].mean(), abs=0.04)
 
 
-def test_another_optimiser_finds_the_same_curve():
+def test_another_optimizer_finds_the_same_curve():
     scores, labels = logistic_pairs(300, 0.6, 0.3)
-    matches = labels.sum()
-    target = np.where(labels, (matches + 1) / (matches + 2), 1 / (300 - matches + 2))
+    positives = labels.sum()
+    target = np.where(labels, (positives + 1) / (positives + 2), 1 / (300 - positives + 2))
 
     def cross_entropy(w: np.ndarray) -> float:
         p = 1 / (1 + np.exp(-(w[0] * scores + w[1])))
@@ -46,15 +48,15 @@ def test_another_optimiser_finds_the_same_curve():
     assert (fitted.slope, fitted.offset) == pytest.approx(tuple(found.x), rel=1e-6)
 
 
-def test_separable_scores_get_a_finite_curve_by_the_smoothed_targets():
-    # Two distinct scores leave one probability each: Platt's targets, 4/5 and 1/6.
+def test_separable_scores_have_a_finite_curve_due_to_the_smoothed_targets():
+    # With two different scores, their probabilities are Platt's targets, 4/5 and 1/6.
     fitted = fit_calibration([1, 1, 1, -1, -1, -1, -1], [1, 1, 1, 0, 0, 0, 0])
     assert fitted.probability([1, -1]) == pytest.approx([4 / 5, 1 / 6])
     assert fitted.threshold == 0
 
 
 @pytest.mark.parametrize(("scale", "shift"), [(1e6, 0), (1e-6, 0), (1, 1e6)])
-def test_the_unit_of_the_scores_does_not_matter(scale, shift):
+def test_the_scale_and_offset_of_the_scores_do_not_matter(scale, shift):
     scores, labels = logistic_pairs(500, 1.0, 0.0)
     moved = scores * scale + shift
     expected = fit_calibration(scores, labels).probability(scores)
@@ -73,41 +75,40 @@ def test_a_higher_score_never_gets_a_lower_probability(rows):
     assert ((p >= 0) & (p <= 1)).all()
 
 
-def test_rounding_never_turns_the_order_of_close_scores():
+def test_rounding_never_swaps_two_close_scores():
     scores = np.sort(np.random.default_rng(0).normal(0, 1e-14, 5000))
     assert (np.diff(Calibration(1.0, -0.3, 0.0).probability(scores)) >= 0).all()
 
 
-def test_scores_that_rank_backwards_fall_back_to_the_share_of_matches():
+def test_the_probability_is_constant_if_the_scores_rank_backwards():
     fitted = fit_calibration([4, 3, 2, 1], [0, 0, 0, 1])
     assert fitted.slope == 0
     assert fitted.probability([-9, 9]) == pytest.approx([0.25, 0.25])
 
 
-def test_constant_scores_fall_back_to_the_share_of_matches():
+def test_the_probability_of_constant_scores_is_the_share_of_positives():
     fitted = fit_calibration(np.full(4, 0.1), [0, 0, 0, 1])
     assert fitted.probability([0.1]) == pytest.approx([0.25])
-    assert not fitted.matches([0.1]).any()
+    assert fitted.threshold > 0.1
 
 
-def test_matches_are_called_as_the_metrics_call_them():
+def test_the_threshold_is_the_best_one_for_the_metric():
     scores, labels = logistic_pairs(200, 1.0, 0.0)
-    fitted = fit_calibration(scores, labels)
-    accuracy = pair_metrics(scores, labels, threshold=fitted.threshold).metrics["accuracy"]
-    assert np.mean(fitted.matches(scores) == labels) == accuracy
+    for metric in ("accuracy", "F1"):
+        assert fit_calibration(scores, labels, metric).threshold == best_threshold(scores, labels, metric)
 
 
-def test_far_scores_neither_warn_nor_leave_the_unit_interval():
+def test_extreme_scores_have_probabilities_between_zero_and_one():
     assert Calibration(1.0, 0.0, 0.0).probability([-1e5, 0, 1e5]) == pytest.approx([0, 0.5, 1], abs=1e-300)
 
 
-def test_a_calibration_survives_json():
+def test_a_calibration_is_restored_from_json():
     fitted = fit_calibration(*logistic_pairs(100, 1.0, 0.0))
     assert Calibration.from_dict(json.loads(json.dumps(fitted.as_dict()))) == fitted
 
 
-def test_pairs_of_one_kind_are_refused():
-    with pytest.raises(InputError, match="Each of the 2 pairs is a match"):
+def test_pairs_of_one_class_are_refused():
+    with pytest.raises(InputError, match="All 2 pairs are positive"):
         fit_calibration([1, 2], [1, 1])
 
 
@@ -117,10 +118,10 @@ def test_pairs_of_one_kind_are_refused():
         ({"slope": -1, "offset": 0, "threshold": 0}, "slope is -1"),
         ({"slope": 1, "offset": float("nan"), "threshold": 0}, "offset is nan"),
         ({"slope": 1, "offset": 0, "threshold": "0"}, "threshold is '0'"),
-        ({"slope": 1, "offset": 0}, "has slope, offset, threshold, and this one slope, offset"),
-        ({}, "this one nothing"),
+        ({"slope": 1, "offset": 0}, "must have exactly slope, offset, threshold, but this one has slope, offset"),
+        ({}, "this one has none"),
     ],
 )
-def test_a_broken_calibration_is_refused(values, message):
+def test_an_invalid_calibration_is_refused(values, message):
     with pytest.raises(InputError, match=message):
         Calibration.from_dict(values)

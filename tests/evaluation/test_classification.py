@@ -1,3 +1,5 @@
+"""Metrics of independent pairs agree with scikit-learn and SciPy."""
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -7,36 +9,36 @@ from sklearn.metrics import accuracy_score, average_precision_score, f1_score, r
 
 from pairlight.core.errors import InputError
 from pairlight.evaluation import best_threshold, pair_metrics
-from pairlight.evaluation.labelled import spearman
+from pairlight.evaluation.classification import has_grades, spearman
 
 
 @st.composite
 def tables(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
-    """Scores from -3 to 3 with many ties, and labels of both kinds."""
+    """Few different scores, so that there are many ties, with positive and negative labels."""
     rows = draw(st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=30))
     scores, labels = np.array([row[0] for row in rows]) / 4, np.array([row[1] for row in rows])
     assume(labels.any() and not labels.all())
     return scores, labels
 
 
-def test_every_metric_equals_the_hand_worked_case():
+def test_every_metric_equals_the_hand_computed_value():
     result = pair_metrics([0.9, 0.8, 0.7, 0.6, 0.5], [1, 0, 1, 0, 0], threshold=0.65)
     assert list(result.metrics) == ["accuracy", "F1", "ROC-AUC", "AP"]
     assert result.metrics["accuracy"] == pytest.approx(4 / 5)
     assert result.metrics["F1"] == pytest.approx(2 * 2 / (3 + 2))
     assert result.metrics["ROC-AUC"] == pytest.approx(5 / 6)
     assert result.metrics["AP"] == pytest.approx((1 / 1 + 2 / 3) / 2)
-    assert (result.kind, result.counted, result.threshold, result.notes) == ("pairs", 5, 0.65, ())
+    assert (result.task, result.counted, result.threshold, result.notes) == ("pairs", 5, 0.65, ())
 
 
 @settings(deadline=None)
 @given(tables(), st.integers(-4, 4))
-def test_metrics_equal_scikit_learn(table, cut):
+def test_the_metrics_equal_those_of_scikit_learn(table, cut):
     scores, labels = table
     ours = pair_metrics(scores, labels, threshold=cut / 4).metrics
-    called = scores >= cut / 4
-    assert ours["accuracy"] == pytest.approx(accuracy_score(labels, called))
-    assert ours["F1"] == pytest.approx(f1_score(labels, called))
+    predicted = scores >= cut / 4
+    assert ours["accuracy"] == pytest.approx(accuracy_score(labels, predicted))
+    assert ours["F1"] == pytest.approx(f1_score(labels, predicted))
     assert ours["ROC-AUC"] == pytest.approx(roc_auc_score(labels, scores))
     worst_first = np.lexsort((labels, -scores))
     assert ours["AP"] == pytest.approx(average_precision_score(labels[worst_first], -np.arange(len(labels))))
@@ -51,7 +53,7 @@ def test_ties_never_help_average_precision(table):
 
 @settings(deadline=None)
 @given(tables(), st.randoms(use_true_random=False))
-def test_the_order_of_the_input_changes_nothing(table, random):
+def test_the_order_of_the_pairs_does_not_matter(table, random):
     scores, labels = table
     rows = list(range(len(scores)))
     random.shuffle(rows)
@@ -59,7 +61,7 @@ def test_the_order_of_the_input_changes_nothing(table, random):
     assert best_threshold(scores[rows], labels[rows]) == best_threshold(scores, labels)
 
 
-def test_a_constant_scorer_looks_bad():
+def test_a_constant_scorer_gets_low_values():
     labels = np.arange(100) < 10
     metrics = pair_metrics(np.ones(100), labels, threshold=1).metrics
     assert metrics["accuracy"] == 0.1
@@ -67,45 +69,45 @@ def test_a_constant_scorer_looks_bad():
     assert metrics["AP"] == pytest.approx(np.mean(np.arange(1, 11) / np.arange(91, 101)))
 
 
-def test_without_a_threshold_accuracy_is_left_out_rather_than_flattered():
+def test_accuracy_and_f1_are_left_out_without_a_threshold():
     result = pair_metrics([1, 0], [1, 0])
     assert list(result.metrics) == ["ROC-AUC", "AP"]
     assert "threshold" in result.notes[0]
 
 
-def test_graded_labels_are_matches_above_zero_and_the_result_says_so():
+def test_graded_labels_above_zero_are_positive_and_a_note_says_so():
     graded = pair_metrics([3, 2, 1], [0.7, 0.2, 0], threshold=0)
     assert graded.metrics == pair_metrics([3, 2, 1], [1, 1, 0], threshold=0).metrics | {"Spearman": 1.0}
-    assert graded.notes == ("labels have more than two values: those above 0 count as matches",)
+    assert graded.notes == ("labels have more than two values: those above 0 count as positive",)
 
 
 @pytest.mark.parametrize("labels", [[1, 2, 3, 4], [1, 2, 1, 2], [0, -1, -2, 0]])
-def test_grades_on_one_side_of_a_match_are_measured_by_their_order(labels):
+def test_grades_on_one_side_of_zero_have_only_a_rank_correlation(labels):
     result = pair_metrics([0.1, 0.4, 0.2, 0.3], labels, threshold=0.2)
     assert result.metrics == {"Spearman": pytest.approx(spearmanr([0.1, 0.4, 0.2, 0.3], labels).statistic)}
     assert result.notes == (
-        "labels grade, but none tells a match from the rest (above 0 or not): their order is measured",
+        "all labels are on one side of 0, so only the rank correlation with the labels is computed",
     )
 
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 3)), min_size=2, max_size=30))
-def test_spearman_equals_scipys(rows):
+def test_spearman_equals_that_of_scipy(rows):
     scores, labels = (np.array(column) for column in zip(*rows, strict=True))
     assume(np.ptp(scores) and np.ptp(labels))
     assert spearman(scores, labels) == pytest.approx(spearmanr(scores, labels).statistic)
 
 
-def test_a_constant_scorer_has_no_rank_correlation():
+def test_the_rank_correlation_of_a_constant_scorer_is_zero():
     assert pair_metrics([1, 1, 1], [1, 2, 3]).metrics == {"Spearman": 0.0}
 
 
-def test_the_best_threshold_lies_midway_between_two_scores():
+def test_the_best_threshold_is_midway_between_two_scores():
     assert best_threshold([0, 1, 3, 4], [0, 0, 1, 1]) == 2
 
 
 def test_the_best_threshold_depends_on_the_metric():
-    # One pair called a match: 5 of 7 right, F1 2/4. Six called: 4 of 7 right, F1 6/9.
+    # With one pair predicted positive, 5 of 7 are correct and F1 is 2/4; with six, 4 of 7 and F1 is 6/9.
     scores, labels = np.arange(7), [0, 1, 1, 0, 0, 0, 1]
     assert best_threshold(scores, labels, "accuracy") == 5.5
     assert best_threshold(scores, labels, "F1") == 0.5
@@ -120,34 +122,45 @@ def test_no_other_threshold_is_better(table, metric):
     assert best == max(others)
 
 
-def test_of_equally_good_thresholds_the_widest_gap_wins():
+def test_of_equally_good_thresholds_the_one_in_the_widest_gap_is_chosen():
     assert best_threshold([0, 1, 2, 12], [0, 1, 0, 1]) == 7
     assert best_threshold([0, 10, 11, 12], [0, 1, 0, 1]) == 5
 
 
-def test_constant_scores_are_all_called_what_most_of_them_are():
+def test_constant_scores_are_classified_as_the_majority_class():
     scores = np.ones(3)
     assert not (scores >= best_threshold(scores, [1, 0, 0])).any()
     assert (scores >= best_threshold(scores, [1, 1, 0])).all()
 
 
-def test_scores_that_are_neighbouring_floats_are_told_apart():
+def test_a_threshold_separates_adjacent_floats():
     scores = np.array([1, np.nextafter(1, 2)])
     assert (scores >= best_threshold(scores, [0, 1])).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("labels", [[1, 1], [0, -1]])
-def test_pairs_of_one_kind_are_refused(labels):
-    with pytest.raises(InputError, match="give pairs of both kinds"):
+def test_pairs_of_one_class_are_refused(labels):
+    with pytest.raises(InputError, match="give both positive and negative pairs"):
         pair_metrics([1, 2], labels)
-    with pytest.raises(InputError, match="give pairs of both kinds"):
+    with pytest.raises(InputError, match="give both positive and negative pairs"):
         best_threshold([1, 2], labels)
 
 
-def test_bad_numbers_and_names_are_refused():
+def test_invalid_numbers_and_names_are_refused():
     with pytest.raises(InputError, match=r"scores\[0\] is nan"):
         pair_metrics([np.nan, 1], [0, 1])
     with pytest.raises(InputError, match=r"threshold\[0\] is nan"):
         pair_metrics([2, 1], [0, 1], threshold=np.nan)
-    with pytest.raises(InputError, match="'recall': give one of accuracy, F1"):
+    with pytest.raises(InputError, match="'recall': choose from accuracy, F1"):
         best_threshold([2, 1], [0, 1], "recall")
+
+
+@pytest.mark.parametrize(
+    ("labels", "graded"), [([0, 1], False), ([-1, 1], False), ([1, 1], False), ([1, 2], True), ([0, 1, 2], True)]
+)
+def test_labels_are_graded_if_they_distinguish_more_than_two_classes(labels, graded):
+    assert has_grades(labels) == graded
+
+
+def test_two_constants_have_rank_correlation_one():
+    assert spearman([1, 1], [5, 5]) == 1.0

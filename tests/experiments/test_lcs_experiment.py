@@ -6,11 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pairlight.experiments.compare import Cell
+from pairlight.datasets.lcs import lcs, table
 from pairlight.experiments import lcs as experiment
+from pairlight.experiments.compare import Cell
 from pairlight.experiments.lcs import counted, optimal, table_path, trace
 from pairlight.experiments.lcs_report import write_report
-from pairlight.datasets.lcs import lcs, table
 
 LEFT, RIGHT = list("ABCDE"), list("FACGD")
 FIGURE_4 = [(5, 5), (4, 5), (3, 4), (3, 3), (2, 2), (1, 2), (0, 1)]

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pairlight.evaluation.labelled import best_threshold
 
-from pairlight.experiments.compare import Cell
+from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import split
-from pairlight.core.errors import InputError
 from pairlight.evaluation.evaluate import evaluate_scores
-from pairlight.evaluation.labelled import best_threshold
-from pairlight.models import build, checked
 from pairlight.experiments import data
-from pairlight.experiments.spec import every_epoch, per_list
-from pairlight.experiments.sources import SOURCES, Source, card_of, parts_of
-from pairlight.experiments.papers import EXPERIMENTS, Experiment
+from pairlight.experiments.compare import Cell
 from pairlight.experiments.figures import draw_bars
+from pairlight.experiments.papers import EXPERIMENTS, Experiment
 from pairlight.experiments.report import write_report
 from pairlight.experiments.reproduce import chosen_data, chosen_rows, run
+from pairlight.experiments.sources import SOURCES, Source, card_of, parts_of
+from pairlight.experiments.spec import every_epoch, per_list
+from pairlight.models import build, checked
 from pairlight.training.config import TrainingConfig
 from toy_pairs import overlap
 

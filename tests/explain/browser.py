@@ -1,4 +1,4 @@
-"""A page in a real browser: what a script finds out in it."""
+"""Runs a script in a page in a real browser."""
 
 import html
 import json
@@ -16,16 +16,16 @@ FLAGS += " --disable-component-update --disable-sync --window-size=1200,900"
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH: install Debian's package chromium")
 
 
-def found(page: str, script: str, folder: Path, *, dark: bool = False) -> Any:
-    """What the body of a function gives back when it runs in the page."""
+def run_in_page(page: str, script: str, folder: Path, *, dark: bool = False) -> Any:
+    """The value that this function body returns when it runs in the page."""
     run = f"""{{
         const answer = document.createElement("pre");
         answer.id = "answer";
         document.body.append(answer);
-        const look = () => {{ {script} }};
-        let found;
-        try {{ found = look(); }} catch (error) {{ found = error.stack; }}
-        answer.textContent = JSON.stringify(found);
+        const body = () => {{ {script} }};
+        let value;
+        try {{ value = body(); }} catch (error) {{ value = error.stack; }}
+        answer.textContent = JSON.stringify(value);
     }}"""
     file = folder / "page.html"
     file.write_text(f"{page}<script>{run}</script>", encoding="utf-8")

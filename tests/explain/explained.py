@@ -1,4 +1,4 @@
-"""Small matchers to explain: every model of the table of cases, on toy words, its weights scrambled."""
+"""Small matchers to explain: one for every case of the table of models, with random weights."""
 
 import functools
 
@@ -33,12 +33,11 @@ def _matcher(name: str) -> Matcher:
     made = Matcher(case.name, **case.settings).fit(
         overlap(12, seed=0), epochs=0, vectors="none", negatives="list", progress=False
     )
-    assert made.model is not None
+    model = made.scorer.model
     with torch.no_grad():
-        for parameter in made.model.parameters():
+        for parameter in model.parameters():
             parameter.normal_(0, 0.4)
-        for module in made.model.modules():
-            if isinstance(module, torch.nn.Embedding) and module.padding_idx is not None:
-                module.weight[module.padding_idx] = 0
-    made.model.eval()
+        for layer in model.all_layers():
+            if hasattr(layer, "padding_id"):
+                layer.weight[layer.padding_id] = 0
     return made

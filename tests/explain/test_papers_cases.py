@@ -1,4 +1,4 @@
-"""The examples that the papers look into, explained by models trained here: what holds of them, and what does not."""
+"""The papers' own examples, explained by models trained here: which of the papers' findings hold, and which do not."""
 
 import os
 from pathlib import Path
@@ -8,16 +8,16 @@ import pytest
 from pairlight import Matcher
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
-from pairlight.explain.data import Explanation
-from pairlight.datasets.catalogue import load
+from pairlight.datasets.catalog import load_dataset
 from pairlight.datasets.qa import qa
+from pairlight.explain.data import Explanation
 
 DATA = Path(os.environ.get("PAIRLIGHT_DATA", Path(__file__).parents[3] / "shared" / "data"))
 SQUAD, WIKIQA = DATA / "squad-sentences" / "pairs.tsv", DATA / "wikiqa"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (SQUAD.is_file() and WIKIQA.is_dir()), reason=f"needs squad-sentences and wikiqa in {DATA}"),
-    pytest.mark.filterwarnings("ignore:.*words and were cut"),
+    pytest.mark.filterwarnings("ignore:.*words and were truncated"),
 ]
 
 STICK = "How to get rid of memory stick error of my sony cyber shot?"
@@ -47,27 +47,27 @@ MATCHES = [("memory", "memory"), ("stick", "stick"), ("error", "error")]
 
 @pytest.fixture(scope="module")
 def answers() -> dict[str, Pairs]:
-    """Questions and answers by the papers' protocol, a small part of what stands in for Yahoo! Answers."""
+    """Questions and answers by the papers' protocol, from a small part of the data that replaces Yahoo! Answers."""
     return qa(read_pairs(SQUAD, left="question", right="answer", need_label=False)[0], limit=1500)
 
 
 @pytest.fixture(scope="module")
 def mv_lstm(answers) -> Matcher:
-    how = {"vectors": "glove-50d", "freeze": True, "epochs": 3, "seed": 1}
-    return Matcher("mv-lstm", interaction="cosine").fit(answers["train"], answers["dev"], progress=False, **how)
+    options = {"vectors": "glove-50d", "freeze": True, "epochs": 3, "seed": 1}
+    return Matcher("mv-lstm", interaction="cosine").fit(answers["train"], answers["dev"], progress=False, **options)
 
 
 @pytest.fixture(scope="module")
 def match_srnn(answers) -> Matcher:
-    how = {"vectors": "glove-50d", "freeze": True, "epochs": 8, "seed": 1}
-    return Matcher("match-srnn", tied_gates=True).fit(answers["train"], answers["dev"], progress=False, **how)
+    options = {"vectors": "glove-50d", "freeze": True, "epochs": 8, "seed": 1}
+    return Matcher("match-srnn", tied_gates=True).fit(answers["train"], answers["dev"], progress=False, **options)
 
 
 def words(it: Explanation, cells: list[tuple[int, int]]) -> list[tuple[str, str]]:
     return [(it.left.words[i].text, it.right.words[j].text) for i, j in cells]
 
 
-def test_mv_lstm_pools_memory_stick_and_error_before_all_else(mv_lstm):
+def test_mv_lstm_ranks_the_cells_of_memory_stick_and_error_highest(mv_lstm):
     it = mv_lstm.explain(STICK, FORMAT)
     pooled = words(it, [(cell.i, cell.j) for cell in it.cells])
     assert len(pooled) == 5
@@ -75,28 +75,28 @@ def test_mv_lstm_pools_memory_stick_and_error_before_all_else(mv_lstm):
 
 
 def test_mv_lstm_prefers_the_answer_about_a_memory_stick(mv_lstm):
-    right, wrong = mv_lstm.predict([(STICK, FORMAT), (STICK, STACK)])
-    assert right > wrong
+    positive, negative = mv_lstm.predict([(STICK, FORMAT), (STICK, STACK)])
+    assert positive > negative
 
 
-def test_the_words_of_the_memory_stick_matter_most_when_left_out(mv_lstm):
+def test_memory_stick_and_error_have_the_largest_leave_one_out_contributions(mv_lstm):
     it = mv_lstm.explain(STICK, FORMAT)
-    adds = it.by("leave-one-out").right
-    best = sorted(range(len(adds)), key=lambda place: -adds[place])[:3]
-    assert {it.right.words[place].text for place in best} == {"memory", "stick", "error"}
+    values = it.contributions_by("leave-one-out").right
+    top = sorted(range(len(values)), key=lambda j: -values[j])[:3]
+    assert {it.right.words[j].text for j in top} == {"memory", "stick", "error"}
 
 
-def test_free_meets_free_in_both_answers_whatever_it_means(mv_lstm):
-    """Unlike the paper's, this model does not tell the two senses apart: docs/explaining.md says so."""
+def test_free_matches_free_in_both_answers_although_the_meaning_differs(mv_lstm):
+    """Unlike in the paper, the model does not distinguish the two meanings; docs/explaining.md reports this."""
     for answer in (LANGUAGES, GAMES):
         it = mv_lstm.explain(FREE, answer)
         assert words(it, [(it.cells[0].i, it.cells[0].j)]) == [("free", "free")]
 
 
-def test_the_state_of_match_srnn_changes_where_memory_meets_memory(match_srnn):
-    """The state, not the path: which cells that crosses changes from start to start."""
+def test_the_state_of_match_srnn_changes_where_memory_matches_memory(match_srnn):
+    """The state, not the path, because the cells on the path differ between seeds."""
     it = match_srnn.explain(STICK, FORMAT, words=False)
-    state = it.grids[it.shown].values
+    state = it.grids[it.main_grid].values
     i = [word.text for word in it.left.words].index("memory")
     j = [word.text for word in it.right.words].index("memory")
     steps = [abs(state[i][column] - state[i - 1][column]) for column in range(len(it.right.words))]
@@ -104,15 +104,15 @@ def test_the_state_of_match_srnn_changes_where_memory_meets_memory(match_srnn):
 
 
 def test_match_srnn_prefers_the_answer_about_a_memory_stick(match_srnn):
-    right, wrong = match_srnn.predict([(STICK, FORMAT), (STICK, STACK)])
-    assert right > wrong
+    positive, negative = match_srnn.predict([(STICK, FORMAT), (STICK, STACK)])
+    assert positive > negative
 
 
 @pytest.fixture(scope="module")
 def amv_lstm() -> Matcher:
-    parts = load("wikiqa", WIKIQA)
-    how = {"vectors": "glove-50d", "freeze": True, "epsilon": 1e-10, "epochs": 4, "seed": 1}
-    return Matcher("amv-lstm", rescale=True).fit(parts["train"], parts["dev"], progress=False, **how)
+    splits = load_dataset("wikiqa", WIKIQA)
+    options = {"vectors": "glove-50d", "freeze": True, "epsilon": 1e-10, "epochs": 4, "seed": 1}
+    return Matcher("amv-lstm", rescale=True).fit(splits["train"], splits["dev"], progress=False, **options)
 
 
 def test_amv_lstm_ranks_where_crocodiles_live_first_of_the_papers_answers(amv_lstm):
@@ -120,7 +120,7 @@ def test_amv_lstm_ranks_where_crocodiles_live_first_of_the_papers_answers(amv_ls
     assert ranked[0]["corpus_id"] == 0
 
 
-def test_amv_lstm_sees_crocodiles_meet_crocodiles(amv_lstm):
+def test_the_top_cell_of_amv_lstm_is_crocodiles_with_crocodiles(amv_lstm):
     it = amv_lstm.explain("Where do crocodiles live?", CROCODILES[0])
     first = next(cell for cell in it.cells if it.grids[cell.grid].name == "cosine of forward states")
     assert words(it, [(first.i, first.j)]) == [("crocodiles", "crocodiles")]

@@ -131,7 +131,7 @@ def test_encodings_of_another_model_are_refused(trained, encodings, pairs):
     assert other.scorer.fingerprint() == trained.scorer.fingerprint()
     with torch.no_grad():
         next(other.scorer.model.parameters())[3, 0] += 1
-    with pytest.raises(InputError, match="made by another model \(mv-lstm\)"):
+    with pytest.raises(InputError, match=r"made by another model \(mv-lstm\)"):
         other.rank(QUERY, encodings)
     again = copy.deepcopy(trained).fit(pairs, HELD, **QUICK)
     with pytest.raises(InputError, match="made by another model"):

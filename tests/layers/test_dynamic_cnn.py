@@ -1,17 +1,17 @@
-"""The dynamic network reads a text and nothing behind its end."""
+"""The dynamic CNN never reads padding, and a text in a batch equals the text alone."""
 
 import pytest
 import torch
 
+from layers.toy import DIM, seq
 from pairlight.layers.dynamic_cnn import DynamicCNN
-from parts.test_convolve import DIM, seq
 
 LENGTHS = [5, 1, 3, 0, 12]
 
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("poison", [1e3, float("nan")])
-def test_what_stands_behind_the_end_is_not_read(poison, bias):
+def test_padding_is_never_read(poison, bias):
     torch.manual_seed(0)
     cnn = DynamicCNN(DIM, 4, 3, 3, least=3, top=2, bias=bias).double()
     got = cnn(seq(LENGTHS, poison, extra=4))

@@ -1,16 +1,16 @@
-"""A grid of any size becomes a vector of one size, and padding has no part in it."""
+"""The grid CNN gives vectors of one size for grids of any size, and never reads padding."""
 
 import numpy as np
 import pytest
 import torch
 
-from pairlight.layers.types import Grid
 from pairlight.layers.grid_cnn import GridCNN
+from pairlight.layers.types import Grid
 
 
 @pytest.mark.parametrize("poison", [0.0, 1e3, float("nan")])
 @pytest.mark.parametrize("blocks", [[], [(2, 4)], [(2, 4), (3, 2)]])
-def test_a_grid_in_a_batch_gives_what_it_gives_alone(blocks, poison):
+def test_a_grid_in_a_batch_equals_the_grid_alone(blocks, poison):
     torch.manual_seed(0)
     cnn = GridCNN(5, blocks, 3).double()
     sizes = [(1, 1), (9, 4), (6, 12)]
@@ -26,7 +26,7 @@ def test_a_grid_in_a_batch_gives_what_it_gives_alone(blocks, poison):
         np.testing.assert_allclose(together[b], alone[0], rtol=1e-12)
 
 
-def test_windows_reach_over_the_edge_as_far_as_they_touch_the_grid():
+def test_windows_are_all_that_overlap_the_grid():
     cnn = GridCNN(1, [(1, 3)], 3).double()
     with torch.no_grad():
         cnn.convs[0].bias.zero_()

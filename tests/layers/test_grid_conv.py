@@ -1,16 +1,16 @@
-"""A convolution over a padded grid equals the one over the grid cut to its size."""
+"""The convolution of a padded grid equals that of the grid without padding."""
 
 import numpy as np
 import pytest
 import torch
 
-from pairlight.layers.types import Grid
 from pairlight.layers.grid_conv import GridConv
+from pairlight.layers.types import Grid
 
 
 @pytest.mark.parametrize("poison", [1e3, float("nan")])
 @pytest.mark.parametrize("window", [(1, 1), (3, 3), (2, 2), (2, 4), (5, 3)])
-def test_it_equals_plain_loops_and_is_silent_outside(window, poison):
+def test_it_equals_plain_loops_and_is_zero_under_padding(window, poison):
     torch.manual_seed(0)
     conv = GridConv(2, 3, *window).double()
     W, bias = conv.filters.weight.detach().numpy(), conv.filters.bias.detach().numpy()
@@ -22,30 +22,31 @@ def test_it_equals_plain_loops_and_is_silent_outside(window, poison):
         mask[b, :n, :m] = True
     z = conv(Grid(x, mask)).x.detach()
     assert (z.masked_select(~mask[:, None]) == 0).all()
-    up, left = (window[0] - 1) // 2, (window[1] - 1) // 2
+    rows_before, columns_before = (window[0] - 1) // 2, (window[1] - 1) // 2
     for b, (n, m) in enumerate(sizes):
         for i in range(n):
             for j in range(m):
                 total = bias.copy()
                 for a in range(window[0]):
                     for c in range(window[1]):
-                        if 0 <= i + a - up < n and 0 <= j + c - left < m:
-                            total += W[:, :, a, c] @ x[b, :, i + a - up, j + c - left].numpy()
+                        row, column = i + a - rows_before, j + c - columns_before
+                        if 0 <= row < n and 0 <= column < m:
+                            total += W[:, :, a, c] @ x[b, :, row, column].numpy()
                 np.testing.assert_allclose(z[b, :, i, j], total, rtol=1e-12)
 
 
-def test_some_cells_alone_are_those_of_the_whole_with_the_same_gradient():
+def test_selected_cells_have_the_values_and_gradients_of_the_whole_grid():
     torch.manual_seed(0)
     conv = GridConv(2, 3, 2, 3).double()
     x = torch.randn(2, 2, 5, 8, dtype=torch.float64, requires_grad=True)
     mask = torch.ones(2, 5, 8, dtype=torch.bool)
     mask[1, 3:] = False
     s, i, j = Grid(x, mask), torch.tensor([[0, 4], [2, 1]]), torch.tensor([[7, 3], [0, 0]])
-    whole, some = conv(s).x[torch.arange(2)[:, None], :, i, j], conv.at(s, i, j)
-    torch.testing.assert_close(some, whole)
+    whole, selected = conv(s).x[torch.arange(2)[:, None], :, i, j], conv.at(s, i, j)
+    torch.testing.assert_close(selected, whole)
     weights = [x, *conv.parameters()]
     for one, two in zip(
-        torch.autograd.grad(some.square().sum(), weights),
+        torch.autograd.grad(selected.square().sum(), weights),
         torch.autograd.grad(whole.square().sum(), weights),
         strict=True,
     ):

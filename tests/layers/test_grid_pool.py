@@ -1,15 +1,15 @@
-"""Grids of any size become grids of one size, by each pair's own lengths."""
+"""Grids of any size are pooled to one size, in segments of each pair's own lengths."""
 
 import numpy as np
 import pytest
 import torch
 
+from pairlight.layers.grid_pool import GridPool, segments
 from pairlight.layers.types import Grid
-from pairlight.layers.grid_pool import GridPool, pieces
 
 
 def covered(length: int, count: int, doubling: bool = False) -> list[list[int]]:
-    return [sorted(set(piece)) for piece in pieces(torch.tensor([length]), count, doubling)[0].tolist()]
+    return [sorted(set(segment)) for segment in segments(torch.tensor([length]), count, doubling)[0].tolist()]
 
 
 def grid(sizes: list[tuple[int, int]], channels: int, poison: float, extra: int = 0) -> Grid:
@@ -26,28 +26,28 @@ def grid(sizes: list[tuple[int, int]], channels: int, poison: float, extra: int 
 SIZES = [(1, 1), (2, 9), (7, 3), (9, 20), (3, 4)]
 
 
-def test_the_last_pieces_are_the_longer_ones():
+def test_the_last_segments_are_the_longer_ones():
     assert covered(7, 3) == [[0, 1], [2, 3], [4, 5, 6]]
-    assert [piece[0] for piece in covered(17, 5)] == [0, 3, 6, 9, 13]
+    assert [segment[0] for segment in covered(17, 5)] == [0, 3, 6, 9, 13]
 
 
-def test_a_short_text_begins_anew():
+def test_a_short_text_starts_over():
     assert covered(2, 3) == [[0], [1], [0]]
     assert covered(3, 5) == [[0], [1], [2], [0], [1]]
 
 
-def test_a_short_text_is_doubled_in_place_where_asked_for():
+def test_with_doubling_every_position_of_a_short_text_is_doubled():
     assert covered(4, 15, doubling=True) == [[0]] * 4 + [[1]] * 4 + [[2]] * 4 + [[3]] * 3
     assert covered(3, 5, doubling=True) == [[0], [0], [1], [1], [2]]
     assert covered(1, 3, doubling=True) == [[0]] * 3
 
 
-def test_each_text_of_a_batch_is_cut_by_its_own_length():
+def test_each_text_of_a_batch_is_divided_by_its_own_length():
     lengths = [1, 2, 5, 17, 30]
     for doubling in (False, True):
-        together = pieces(torch.tensor(lengths), 5, doubling)
+        together = segments(torch.tensor(lengths), 5, doubling)
         for row, length in zip(together, lengths, strict=True):
-            assert [sorted(set(piece)) for piece in row.tolist()] == covered(length, 5, doubling)
+            assert [sorted(set(segment)) for segment in row.tolist()] == covered(length, 5, doubling)
 
 
 @pytest.mark.parametrize("doubling", [False, True])
@@ -64,7 +64,7 @@ def test_the_pooled_grid_equals_plain_loops_and_never_reads_padding(poison, doub
                 np.testing.assert_array_equal(z.x[b, :, p, q], cells.amax((1, 2)))
 
 
-def test_the_gradient_goes_to_the_largest_cell_alone():
+def test_only_the_largest_cell_gets_a_gradient():
     x = torch.arange(12.0).view(1, 1, 3, 4).requires_grad_()
     GridPool(1, 2)(Grid(x, torch.ones(1, 3, 4, dtype=torch.bool))).x.sum().backward()
     assert x.grad.nonzero().tolist() == [[0, 0, 2, 1], [0, 0, 2, 3]]

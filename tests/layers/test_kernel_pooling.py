@@ -1,12 +1,12 @@
-"""Kernels count what is near them, and padding is near none."""
+"""Kernels count the similarities near their center, and padding is not counted."""
 
 import math
 
 import pytest
 import torch
 
-from pairlight.layers.types import Grid
 from pairlight.layers.kernel_pooling import KernelPooling
+from pairlight.layers.types import Grid
 
 
 def grid(values: list[list[float]], poison: float = 0.0, extra: int = 0) -> Grid:
@@ -24,12 +24,12 @@ def ones(count: int, extra: int = 0, poison: float = 0.0) -> torch.Tensor:
 
 
 def test_eleven_kernels_are_those_of_the_paper():
-    part = KernelPooling(11)
-    assert part.mu == pytest.approx([1, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1, -0.3, -0.5, -0.7, -0.9])
-    assert part.sigma == pytest.approx([0.001, *[0.1] * 10])
+    layer = KernelPooling(11)
+    assert layer.mu == pytest.approx([1, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1, -0.3, -0.5, -0.7, -0.9])
+    assert layer.sigma == pytest.approx([0.001, *[0.1] * 10])
 
 
-def test_two_identical_words_give_what_can_be_worked_out_by_hand():
+def test_two_identical_words_give_the_hand_worked_features():
     phi = KernelPooling(11)(grid([[1.0]]), ones(1), ones(1))[0]
     assert phi[0] == 0
     assert phi[1] == pytest.approx(0.01 * -0.5)
@@ -37,25 +37,25 @@ def test_two_identical_words_give_what_can_be_worked_out_by_hand():
     assert phi[11] == pytest.approx(0.01 * math.log(1e-10))  # the second channel has -1, far from the kernel at 1
 
 
-def test_one_kernel_sees_the_same_word_alone():
+def test_a_single_kernel_counts_identical_words_only():
     phi = KernelPooling(1)(grid([[1.0, 1.0], [1.0, 0.9]]), ones(2), ones(2))
     assert phi[0, 0] == pytest.approx(0.01 * math.log(2))
 
 
-def test_shares_weigh_logarithms_on_the_left_and_kernels_on_the_right():
+def test_attention_weights_apply_to_logarithms_of_left_words_and_kernels_of_right_words():
     a, b = torch.tensor([[0.5, 2.0]]).double(), torch.tensor([[3.0, 1.0]]).double()
     phi = KernelPooling(1)(grid([[1.0, 1.0], [1.0, 0.9]]), a, b)
     assert phi[0, 0] == pytest.approx(0.01 * (0.5 * math.log(4) + 2 * math.log(3)))
 
 
 @pytest.mark.parametrize("poison", [1e3, math.nan])
-def test_padding_is_near_no_kernel(poison):
+def test_padding_is_never_counted(poison):
     values = [[0.3, -0.2, 1.0], [0.0, 0.95, 0.1]]
     padded = KernelPooling(11)(grid(values, poison, extra=2), ones(2, 2, poison), ones(3, 2, poison))
     torch.testing.assert_close(padded, KernelPooling(11)(grid(values), ones(2), ones(3)))
 
 
-def test_soft_counts_teach_the_similarities():
+def test_the_gradient_of_the_similarities_is_correct():
     s = grid([[0.3, -0.2]])
     s.x.requires_grad_()
     assert torch.autograd.gradcheck(lambda x: KernelPooling(4)(Grid(x, s.mask), ones(1), ones(2)), s.x)

@@ -1,11 +1,11 @@
-"""A text becomes its words, its phrases and itself, none of them read from padding."""
+"""The words, phrases and whole of a text in one sequence, without reading padding."""
 
 import numpy as np
 import pytest
 import torch
 
+from pairlight.layers.phrases import Phrases, concat_seqs
 from pairlight.layers.types import Seq
-from pairlight.layers.phrases import Phrases, joined
 
 
 def texts(lengths: list[int], dim: int, poison: float) -> Seq:
@@ -16,7 +16,7 @@ def texts(lengths: list[int], dim: int, poison: float) -> Seq:
 
 
 @pytest.mark.parametrize("poison", [0.0, 1e3, float("nan")])
-def test_ten_words_have_thirty_eight_units_and_padding_is_not_read(poison):
+def test_ten_words_give_thirty_eight_units_and_padding_is_never_read(poison):
     torch.manual_seed(0)
     phrases = Phrases(4, 3, 3, 4, torch.tanh).double()
     lengths = [10, 1, 5]
@@ -31,9 +31,9 @@ def test_ten_words_have_thirty_eight_units_and_padding_is_not_read(poison):
         assert (together.x[row, alone.x.shape[1] :] == 0).all()
 
 
-def test_places_of_a_text_are_moved_together_level_by_level():
+def test_sequences_are_concatenated_without_padding_in_between():
     first, second = texts([3, 1], 2, 1e3), texts([1, 2], 2, 1e3)
-    both = joined([first, second])
+    both = concat_seqs([first, second])
     assert both.mask.tolist() == [[True] * 4, [True] * 3 + [False]]
     np.testing.assert_array_equal(both.x[1, :3], torch.cat([first.x[1, :1], second.x[1, :2]]))
     assert (both.x[1, 3] == 0).all()

@@ -1,12 +1,12 @@
-"""How alike two units are, for every pair of them and nothing else."""
+"""The similarities of MultiGranCNN equal their formulas and are zero under padding."""
 
 import numpy as np
 import pytest
 import torch
 
 from pairlight.core.errors import InputError
+from pairlight.layers.similarity import build_similarity
 from pairlight.layers.types import Seq
-from pairlight.layers.similarity import similarity_named
 
 
 def texts(lengths: list[int], seed: int, poison: float) -> Seq:
@@ -17,26 +17,26 @@ def texts(lengths: list[int], seed: int, poison: float) -> Seq:
 
 @pytest.mark.parametrize("poison", [1e3, float("nan")])
 @pytest.mark.parametrize("name", ["direct", "indirect", "concat"])
-def test_every_pair_of_units_has_its_likeness_and_padding_none(name, poison):
+def test_a_similarity_equals_its_formula_and_is_zero_under_padding(name, poison):
     torch.manual_seed(0)
-    alike = similarity_named(name, 3).double()
+    layer = build_similarity(name, 3).double()
     u, v = texts([2, 4], 1, poison), texts([5, 1, 3, 2], 2, poison)
-    s = alike(u, v)
-    weights = {key: value.detach().numpy() for key, value in alike.state_dict().items()}
+    s = layer(u, v)
+    weights = {key: value.detach().numpy() for key, value in layer.state_dict().items()}
     assert (s.x[:, 0][~s.mask] == 0).all()
     assert s.mask.sum().item() == 2 * 5 + 4 * 1 + 2 * 3 + 4 * 2
     for b, i, j in s.mask.nonzero().tolist():
         x, y = u.x[b % 2, i].numpy(), v.x[b, j].numpy()
         if name == "direct":
-            wanted = np.exp(-((x - y) ** 2).sum() / 4)
+            expected = np.exp(-((x - y) ** 2).sum() / 4)
         elif name == "indirect":
-            wanted = 1 / (1 + np.exp(-(x @ weights["inner.weight"] @ y + weights["inner.bias"][0])))
+            expected = 1 / (1 + np.exp(-(x @ weights["inner.weight"] @ y + weights["inner.bias"][0])))
         else:
             sides = weights["inner.left.weight"][0] @ x + weights["inner.right.weight"][0] @ y
-            wanted = 1 / (1 + np.exp(-(sides + weights["inner.left.bias"][0])))
-        np.testing.assert_allclose(s.x[b, 0, i, j].item(), wanted, rtol=1e-12)
+            expected = 1 / (1 + np.exp(-(sides + weights["inner.left.bias"][0])))
+        np.testing.assert_allclose(s.x[b, 0, i, j].item(), expected, rtol=1e-12)
 
 
-def test_an_unknown_likeness_is_refused_with_those_there_are():
-    with pytest.raises(InputError, match="'cosine' is none of direct, indirect, concat"):
-        similarity_named("cosine", 3)
+def test_an_unknown_similarity_is_rejected_with_the_known_ones():
+    with pytest.raises(InputError, match="No interaction named 'cosine'. Choose from: direct, indirect, concat"):
+        build_similarity("cosine", 3)

@@ -1,3 +1,5 @@
+"""A text that cannot be used is refused with the reason."""
+
 import pytest
 
 from pairlight.core.errors import InputError

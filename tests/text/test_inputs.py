@@ -1,3 +1,5 @@
+"""What a model reads is declared as data."""
+
 import pytest
 
 from pairlight.core.errors import InputError

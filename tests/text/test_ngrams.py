@@ -1,3 +1,5 @@
+"""Character n-grams of a word."""
+
 from pairlight.text.ngrams import ngraphs, trigrams
 
 

@@ -46,7 +46,7 @@ def qa(
     *,
     columns: Columns,
 ) -> None:
-    """Question answering: find the answer among similar answers found by BM25."""
+    """Question answering: find the answer among similar ones."""
     from pairlight.datasets import qa as protocol
 
     _claim(out, overwrite)
@@ -79,7 +79,7 @@ def completion(
     *,
     columns: Columns,
 ) -> None:
-    """Sentence completion: find the second clause of a sentence among similar clauses."""
+    """Sentence completion: find the second clause."""
     from pairlight.datasets import completion as protocol
 
     _claim(out, overwrite)
@@ -114,7 +114,7 @@ def citation(
     *,
     columns: Columns,
 ) -> None:
-    """Paper citation: decide whether the left paper cites the right one."""
+    """Paper citation: decide whether one paper cites another."""
     from pairlight.datasets import citation as protocol
 
     _claim(out, overwrite)
@@ -141,7 +141,10 @@ def lcs(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Length of the longest common subsequence of random letters, as a number from 0 to 1."""
+    """Longest common subsequence: predict its length.
+
+    The label is the length divided by --longest.
+    """
     from pairlight.datasets import lcs as protocol
 
     _claim(out, overwrite)

@@ -38,7 +38,7 @@ def compare(
     from pairlight.experiments.compare import compare_models, complete_splits
     from pairlight.experiments.executor import ProcessExecutor
     from pairlight.experiments.leaderboard import leaderboard_markdown
-    from pairlight.experiments.runs import check_failures
+    from pairlight.experiments.runner import check_failures
     from pairlight.experiments.spec import plan_runs
     from pairlight.models import MODELS
 

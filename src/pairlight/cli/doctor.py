@@ -1,6 +1,5 @@
 """`pairlight doctor`: show which kernels, threads, versions and extras this installation has."""
 
-import importlib.metadata
 import os
 import platform
 import re
@@ -59,8 +58,10 @@ def _report() -> dict[str, Any]:
 
 def _required() -> dict[str | None, list[str]]:
     """The packages that pairlight requires, under None, and those of each extra."""
+    from importlib.metadata import requires
+
     required: dict[str | None, list[str]] = {None: []}
-    for line in importlib.metadata.requires(_DISTRIBUTION) or []:
+    for line in requires(_DISTRIBUTION) or []:
         name, extra = re.split(r"[^\w.-]", line)[0], _EXTRA.search(line)
         if name != _DISTRIBUTION:
             required.setdefault(extra and extra[1], []).append(name)
@@ -68,7 +69,9 @@ def _required() -> dict[str | None, list[str]]:
 
 
 def _version(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
+        return version(name)
+    except PackageNotFoundError:
         return None

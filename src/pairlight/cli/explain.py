@@ -53,6 +53,7 @@ def explain(
     comparison = None if len(right) == 1 else matcher.explain(left, right)
     found = (matcher.explain(left, right[0]),) if comparison is None else comparison.explanations
     explanations = tuple(map(with_nearest, found))
+    result = explanations[0] if comparison is None else replace(comparison, explanations=explanations)
     for path in (png, svg):
         if path is not None:
             from pairlight.explain.render.image import draw_explanation
@@ -63,13 +64,14 @@ def explain(
 
         write_text(html, explanation_page(explanations))
     if as_json:
-        print((explanations[0] if comparison is None else replace(comparison, explanations=explanations)).to_json())
+        print(result.to_json())
         return
     from rich.console import Console
 
+    from pairlight.explain.data import Comparison
     from pairlight.explain.render.terminal import ComparisonView, ExplanationView
 
-    view = ExplanationView(explanations[0]) if comparison is None else ComparisonView(comparison)
+    view = ComparisonView(result) if isinstance(result, Comparison) else ExplanationView(result)
     Console(highlight=False).print(view)
     for path in (png, svg, html):
         if path is not None:

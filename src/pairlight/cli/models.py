@@ -55,7 +55,8 @@ def _describe(name: str, as_json: bool) -> None:
     equations = (inspect.getdoc(model) or "").partition("Settings:\n")[0].rstrip()
     if as_json:
         details = {"equations": equations, "training_defaults": dict(model.training_defaults)}
-        print_json(_summary(name, model) | details | {"settings": [asdict(setting) for setting in settings]})
+        rows = [asdict(each) | {"range": each.range and str(each.range)} for each in settings]
+        print_json(_summary(name, model) | details | {"settings": rows})
         return
     print(f"{name}: {model.paper}\n\n{equations}\n")
     for setting in settings:

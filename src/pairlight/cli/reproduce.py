@@ -40,7 +40,7 @@ def reproduce(
     from pairlight.experiments.executor import ProcessExecutor
     from pairlight.experiments.reproduce import experiment_titles
     from pairlight.experiments.reproduce import reproduce as run
-    from pairlight.experiments.runs import check_failures
+    from pairlight.experiments.runner import check_failures
 
     if name == "list":
         titles = experiment_titles()

@@ -1,6 +1,6 @@
-"""Learning curves as a picture: training loss and dev metric after every epoch."""
+"""Draws learning curves: training loss and dev metric after every epoch."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import atomic_write
+from pairlight.experiments.spec import Epochs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Curves = Mapping[str, Sequence[list[dict[str, Any]]]]  # label -> for every seed, its epochs
+LOSS, DEV, TEST = "#b35806", "#2166ac", "#1b7837"
 
 
-def need_pictures() -> None:
-    """Say that matplotlib is missing before hours are spent on what it is to draw."""
+def check_matplotlib() -> None:
+    """Raise an InputError if matplotlib is missing; called before hours are spent on what it draws."""
     if find_spec("matplotlib") is None:
-        raise InputError("The pictures need matplotlib: pip install 'pairlight[plots]'.")
+        raise InputError("Figures need matplotlib: pip install 'pairlight[plots]'.")
 
 
 @contextmanager
 def figure(path: Path, rows: int, columns: int, width: float, height: float) -> Iterator[list["Axes"]]:
-    """Axes, row by row, that become the PNG file at `path`."""
-    need_pictures()
+    """Axes, row by row, of a figure that is written to `path` as PNG; the size is that of one of them, in inches."""
+    check_matplotlib()
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -36,8 +37,8 @@ def figure(path: Path, rows: int, columns: int, width: float, height: float) -> 
             drawn.savefig(file, format="png", dpi=150, bbox_inches="tight", metadata={"Software": None})
 
 
-def draw_curves(path: Path, curves: Curves, metric: str) -> None:
-    """Training loss and dev metric after every epoch: a plot for each row of the table, a line for each seed."""
+def draw_curves(path: Path, curves: Mapping[str, Sequence[Epochs]], metric: str) -> None:
+    """Draw one plot for each label with a line for each seed; nothing is written if no label has an epoch."""
     shown = {label: seeds for label, seeds in curves.items() if any(seeds)}
     if not shown:
         return
@@ -49,17 +50,22 @@ def draw_curves(path: Path, curves: Curves, metric: str) -> None:
         for ax, (label, seeds) in zip(axes, shown.items(), strict=False):
             other = ax.twinx()
             for epochs in seeds:
-                numbers = [epoch["epoch"] for epoch in epochs]
-                dots: dict[str, Any] = {"marker": "."} if len(epochs) == 1 else {}  # a line of one point is not seen
-                ax.plot(numbers, [epoch["loss"] for epoch in epochs], color="#b35806", lw=1, ls="--", **dots)
-                other.plot(numbers, [epoch["metric"] for epoch in epochs], color="#2166ac", lw=1.2, **dots)
-                if epochs and "test" in epochs[0]:
-                    other.plot(numbers, [epoch["test"] for epoch in epochs], color="#1b7837", lw=1.2, ls=":", **dots)
+                numbers = [epoch.epoch for epoch in epochs]
+                dots: dict[str, Any] = {"marker": "."} if len(epochs) == 1 else {}  # a line with one point is invisible
+                ax.plot(numbers, [epoch.loss for epoch in epochs], color=LOSS, lw=1, ls="--", **dots)
+                other.plot(numbers, _points(epoch.metric for epoch in epochs), color=DEV, lw=1.2, **dots)
+                if any(epoch.test is not None for epoch in epochs):
+                    other.plot(numbers, _points(epoch.test for epoch in epochs), color=TEST, lw=1.2, ls=":", **dots)
             ax.set_title(label, fontsize=9)
             ax.set_xlabel("epoch")
             ax.locator_params(axis="x", integer=True)
-            ax.set_ylabel("loss (dashed)", color="#b35806")
-            also = ", test (dotted)" if any("test" in epoch for epochs in seeds for epoch in epochs) else ""
-            other.set_ylabel(f"dev {metric} (line){also}", color="#2166ac", fontsize=8 if also else 9)
+            ax.set_ylabel("loss (dashed)", color=LOSS)
+            has_test = any(epoch.test is not None for epochs in seeds for epoch in epochs)
+            test = ", test (dotted)" if has_test else ""
+            other.set_ylabel(f"dev {metric} (line){test}", color=DEV, fontsize=8 if has_test else 9)
             for side in (ax, other):
                 side.ticklabel_format(axis="y", useOffset=False)
+
+
+def _points(values: Iterable[float | None]) -> list[float]:
+    return [float("nan") if value is None else value for value in values]  # a gap in the line

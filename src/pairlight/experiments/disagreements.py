@@ -1,106 +1,125 @@
-"""Where two models disagree: examples that only one of them gets right, each explained by both."""
+"""Explains test examples that only one of two models gets right."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from pairlight.data.pairs import Floats, Pairs
-from pairlight.evaluation.evaluate import task_type
-from pairlight.explain.error_analysis import Texts, Wrong, called_wrong, ranked_low, threshold_of
-from pairlight.explain.render.html import Case, report
 from pairlight.core.files import write_text
-from pairlight.matcher import CONFIG, Matcher
+from pairlight.data.pairs import Pairs
+from pairlight.evaluation.evaluate import task_type
+from pairlight.experiments.leaderboard import DisagreementSummary
+from pairlight.experiments.records import read_record, write_record
+from pairlight.explain.data import ReportCase
+from pairlight.explain.error_analysis import (
+    ErrorCategorizer,
+    ModelError,
+    classification_errors,
+    error_threshold,
+    ranking_errors,
+)
+from pairlight.explain.render.html import report_page
+from pairlight.inference.model_folder import CONFIG
+from pairlight.matcher import Matcher
 
-MOST = 5  # examples told either way: a page with their explanations stays below 1 MB
-Told = dict[str, Any]
+LIMIT = 5  # explained examples for each model, so that a page stays below 1 MB
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """What sets two models apart: how many examples only the first, and only the second, gets right, and the worst."""
+    """How many examples only the first and only the second model gets right, and some of them explained."""
 
-    names: tuple[str, str]
-    only: tuple[int, int]
-    cases: list[Case]
+    models: tuple[str, str]
+    counts: tuple[int, int]
+    cases: tuple[ReportCase, ...]
 
 
-def write_pages(folder: Path, models: Sequence[Path], pairs: Pairs, done: Callable[[float], None]) -> list[Told | None]:
-    """A page for the first of several saved models beside each other one; what is told of it, None where none is saved.
+def write_disagreements(
+    folder: Path, models: Sequence[Path], pairs: Pairs, progress: Callable[[float], None]
+) -> list[DisagreementSummary | None]:
+    """Write a page on the first of these saved models and each other one; None where a model was not saved.
 
-    A page that the folder holds already is not made again.
+    Pages that exist are not written again.
     """
-    best: Opinion | None = None
-    told: list[Told | None] = []
+    best: EvaluatedModel | None = None
+    summaries: list[DisagreementSummary | None] = []
     for number, other in enumerate(models[1:], 1):
-        facts = folder / f"{models[0].name}-and-{other.name}.json"
-        if not facts.exists() and all((each / CONFIG).exists() for each in (models[0], other)):
-            best = best or Opinion(Matcher.load(models[0]), pairs)
-            found = disagreement(best, Opinion(Matcher.load(other), pairs))
-            title = f"Where {found.names[0]} and {found.names[1]} disagree"
-            write_text(facts.with_suffix(".html"), report(title, found.cases))
-            write_text(facts, json.dumps({"with": found.names[0], "only": found.only}) + "\n")
-        known = facts.exists()
-        told.append(json.loads(facts.read_text("utf-8")) | {"page": f"{facts.stem}.html"} if known else None)
-        done(number / (len(models) - 1))
-    return told
+        path = folder / f"{models[0].name}-and-{other.name}.json"
+        if not path.exists() and all((model / CONFIG).exists() for model in (models[0], other)):
+            best = best or EvaluatedModel(Matcher.load(models[0]), pairs)
+            found = disagreement(best, EvaluatedModel(Matcher.load(other), pairs))
+            title = f"Where {found.models[0]} and {found.models[1]} disagree"
+            write_text(path.with_suffix(".html"), report_page(title, found.cases))
+            write_record(path, DisagreementSummary(found.models[0], *found.counts, f"{path.stem}.html"))
+        fix = "delete the file to make the page again"
+        summaries.append(read_record(path, DisagreementSummary, fix) if path.exists() else None)
+        progress(number / (len(models) - 1))
+    return summaries
 
 
-def disagreement(one: "Opinion", other: "Opinion", most: int = MOST) -> Disagreement:
-    """Lists, or pairs, that exactly one of two models gets right; first those where the other is worst off.
+def disagreement(one: "EvaluatedModel", other: "EvaluatedModel", limit: int = LIMIT) -> Disagreement:
+    """Lists, or pairs, that exactly one of two models gets right, the worst errors of the other model first.
 
-    A list is right where a right answer stands first: it is shown beside the wrong one that the other model prefers.
-    A pair is right on its side of the model's threshold.
+    A ranking list is right if a positive is ranked first; it is shown next to the negative that the other model ranks
+    first. A pair is right if it is on the correct side of the threshold of the model.
     """
-    only, cases = [], []
+    counts, cases = [], []
     for winner, loser in ((one, other), (other, one)):
-        lost = [wrong for at, wrong in loser.wrong.items() if at not in winner.wrong and loser.readable(wrong)]
-        only.append(len(lost))
-        cases += [_case((one, other), winner, loser, wrong) for wrong in lost[:most]]
-    return Disagreement((one.name, other.name), (only[0], only[1]), cases)
+        errors = [error for key, error in loser.errors.items() if key not in winner.errors]
+        errors = [error for error in errors if loser.categorizer.has_words(error)]
+        counts.append(len(errors))
+        cases += [_case((one, other), winner, loser, error) for error in errors[:limit]]
+    return Disagreement((one.name, other.name), (counts[0], counts[1]), tuple(cases))
 
 
-class Opinion:
-    """A model with what it says of the pairs."""
+class EvaluatedModel:
+    """A model with its scores and errors on labeled pairs."""
 
     def __init__(self, matcher: Matcher, pairs: Pairs) -> None:
-        self.matcher, self.name = matcher, matcher.name
-        self.pairs, self.texts = pairs, Texts(matcher, pairs)
-        self.scores: Floats = matcher.predict(pairs)
+        self.matcher, self.pairs, self.name = matcher, pairs, matcher.name
+        self.categorizer = ErrorCategorizer(matcher.scorer.tokenizer, pairs)
+        self.scores = matcher.predict(pairs)
         self.ranks = task_type(pairs) == "ranking"
-        self.cut = 0.0 if self.ranks else threshold_of(matcher, pairs, self.scores)
-        found = ranked_low(pairs, self.scores) if self.ranks else called_wrong(pairs, self.scores, self.cut)
-        # By list where lists are ranked, else by pair; the worst first.
-        self.wrong: dict[int, Wrong] = {int(pairs.group[w.rows[-1]]) if self.ranks else w.rows[-1]: w for w in found}
+        self.threshold = 0.0 if self.ranks else error_threshold(matcher.calibration, pairs, self.scores)
+        if self.ranks:
+            errors = ranking_errors(pairs, self.scores)
+        else:
+            errors = classification_errors(pairs, self.scores, self.threshold)
+        # By list for rankings, otherwise by pair; the worst error first.
+        self.errors: dict[int, ModelError] = {self._key(error.rows[-1]): error for error in errors}
 
-    def readable(self, wrong: Wrong) -> bool:
-        return all(self.texts.words[side[row]] for row in wrong.rows for side in self.texts.sides)
-
-    def first(self, row: int) -> int:
-        """The answer it ranks first in the list of a row."""
-        rows = np.flatnonzero(self.pairs.group == self.pairs.group[row])
+    def top(self, row: int) -> int:
+        """The row that the model ranks first in the list of this row."""
+        rows = self._list(row)
         return int(rows[self.scores[rows].argmax()])
 
-    def says(self, row: int) -> str:
+    def role(self, row: int) -> str:
+        """How the model ranks or classifies this row."""
         if not self.ranks:
-            gap = float(self.scores[row]) - self.cut
+            gap = float(self.scores[row]) - self.threshold
             return f"{self.name}: {abs(gap):.3g} {'above' if gap >= 0 else 'below'} its threshold"
-        rows = np.flatnonzero(self.pairs.group == self.pairs.group[row])
-        place = int((self.scores[rows] >= self.scores[row]).sum())
-        right = "right" if self.pairs.labels[row] > 0 else "wrong"
-        return f"{self.name} ranks this {right} answer {place} of {len(rows)}"
+        rows = self._list(row)
+        rank = int((self.scores[rows] >= self.scores[row]).sum())
+        kind = "positive" if self.pairs.labels[row] > 0 else "negative"
+        return f"{self.name} ranks this {kind} {rank} of {len(rows)}"
+
+    def _key(self, row: int) -> int:
+        return int(self.pairs.group[row]) if self.ranks else row
+
+    def _list(self, row: int) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+        return np.flatnonzero(self.pairs.group == self.pairs.group[row])
 
 
-def _case(both: tuple[Opinion, Opinion], winner: Opinion, loser: Opinion, wrong: Wrong) -> Case:
-    rows = (winner.first(wrong.rows[0]), wrong.rows[0]) if winner.ranks else wrong.rows
-    seen = [(opinion, row) for row in rows for opinion in both]
-    only = f"only {winner.name} is right"
-    return Case(
-        tuple(opinion.matcher.explain(*opinion.texts.of(row)) for opinion, row in seen),
-        f"{only[0].upper()}{only[1:]}. {loser.name}: {wrong.about[0].lower()}{wrong.about[1:]}",
-        tuple(opinion.says(row) for opinion, row in seen),
-        (only,),
+def _case(
+    both: tuple[EvaluatedModel, EvaluatedModel], winner: EvaluatedModel, loser: EvaluatedModel, error: ModelError
+) -> ReportCase:
+    rows = (winner.top(error.rows[0]), error.rows[0]) if winner.ranks else error.rows
+    shown = [(model, row) for row in rows for model in both]
+    description = f"{error.description[0].lower()}{error.description[1:]}"
+    return ReportCase(
+        tuple(model.matcher.explain(*model.categorizer.texts(row)) for model, row in shown),
+        f"Only {winner.name} is right. {loser.name}: {description}",
+        tuple(model.role(row) for model, row in shown),
+        (f"only {winner.name} is right",),
     )

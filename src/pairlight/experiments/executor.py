@@ -7,6 +7,7 @@ import traceback
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, Protocol, TypeVar
@@ -75,12 +76,19 @@ class ProcessExecutor:
                 workers[worker.connection] = worker
                 worker.start(waiting.popleft())
             while busy := [worker.connection for worker in workers.values() if worker.spec is not None]:
+                killed: InputError | None = None
                 for connection in wait(busy):
                     worker = workers[connection]  # type: ignore[index]  # wait returns some of what it was given
-                    outcome = worker.outcome()
+                    try:
+                        outcome = worker.outcome()
+                    except InputError as error:
+                        killed = error
+                        continue
+                    yield outcome
                     if waiting:
                         worker.start(waiting.popleft())
-                    yield outcome
+                if killed is not None:  # raised last, so that no finished run is lost
+                    raise killed
         finally:
             for worker in workers.values():
                 worker.stop()
@@ -94,7 +102,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.connection, there = context.Pipe()
         self.process = context.Process(target=_serve, args=(there, work, splits), daemon=True)
-        self.process.start()
+        with _interrupts_blocked():
+            self.process.start()
         there.close()
         self.spec: RunSpec | None = None  # what it runs
 
@@ -113,7 +122,7 @@ class _Worker:
         self.spec = None
         if isinstance(outcome, BaseException):
             raise outcome
-        return outcome  # type: ignore[no-any-return]
+        return outcome
 
     def stop(self) -> None:
         self.connection.close()  # an idle worker ends by itself
@@ -130,9 +139,25 @@ class _Worker:
         )
 
 
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Block SIGINT, also in processes that are started meanwhile.
+
+    Ctrl-C in a terminal is sent to workers too, which would print a traceback each. Their parent ends them instead.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _serve(connection: Connection, work: Work[Any], splits: Splits) -> None:
     """The main function of a worker process: run what arrives until the connection is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches workers too, and the parent ends them
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     import torch
 
     torch.set_num_threads(1)

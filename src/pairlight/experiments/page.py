@@ -1,89 +1,128 @@
-"""A report is paragraphs, tables and pictures: written as Markdown, and as one HTML page without any outside file."""
+"""Report pages: the same headings, paragraphs, tables and images as Markdown and as one self-contained HTML page."""
 
 import base64
 import html
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pairlight.core.files import write_text
+from pairlight.core.markdown import markdown_table
 
 
 @dataclass(frozen=True)
-class Heading:
+class PageHeading:
     text: str
 
 
 @dataclass(frozen=True)
-class Table:
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
+class PageCell:
+    """A cell of a table that is more than text."""
+
+    text: str
+    link: str | None = None  # a relative address
+    bar: float | None = None  # HTML only: the share of the cell, from 0 to 1, that has a darker background
+    title: str | None = None  # HTML only: shown when the mouse is on the cell
 
 
 @dataclass(frozen=True)
-class Picture:
-    path: Path
-    about: str
+class PageTable:
+    """A table whose first column names its rows."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str | PageCell]]
 
 
-Block = str | Heading | Table | Picture
+@dataclass(frozen=True)
+class PageImage:
+    path: Path  # a PNG file in the folder of the page
+    description: str
 
 
-def write_page(path: Path, title: str, blocks: Sequence[Block]) -> str:
-    """Write `path`.md and `path`.html; give the Markdown."""
-    text = "\n\n".join([f"# {title}", *map(markdown, blocks)]) + "\n"
-    write_text(path.with_suffix(".md"), text)
-    body = "\n".join(map(_html, blocks))
-    write_text(path.with_suffix(".html"), _PAGE.format(title=html.escape(title), body=body))
-    return text
+PageBlock = str | PageHeading | PageTable | PageImage
 
 
-def markdown(block: Block) -> str:
-    """A block as Markdown."""
+def write_page(path: Path, title: str, blocks: Sequence[PageBlock]) -> str:
+    """Write `path`.md and `path`.html, and return the Markdown."""
+    markdown = page_markdown(title, blocks)
+    write_text(path.with_name(f"{path.name}.md"), markdown)
+    body = "\n".join(map(_block_html, blocks))
+    write_text(path.with_name(f"{path.name}.html"), _PAGE.format(title=html.escape(title), body=body))
+    return markdown
+
+
+def page_markdown(title: str, blocks: Sequence[PageBlock]) -> str:
+    """A whole page as Markdown."""
+    return "\n\n".join([f"# {title}", *map(block_markdown, blocks)]) + "\n"
+
+
+def block_markdown(block: PageBlock) -> str:
+    """One block as Markdown."""
     match block:
-        case Heading(text):
+        case PageHeading(text):
             return f"## {text}"
-        case Table(head, rows):
-            lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-            return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-        case Picture(path, about):
-            return f"![{about}]({path.name})"
+        case PageTable(head, rows):
+            shown = [[_cell_markdown(cell) for cell in row] for row in rows]
+            return markdown_table(head, shown, "l" + "r" * (len(head) - 1))
+        case PageImage(path, description):
+            return f"![{description}]({path.name})"
         case str():
             return block
 
 
-def _html(block: Block) -> str:
+def _cell_markdown(cell: str | PageCell) -> str:
+    if isinstance(cell, str):
+        return cell
+    return f"[{cell.text}]({cell.link})" if cell.link else cell.text
+
+
+def _block_html(block: PageBlock) -> str:
     match block:
-        case Heading(text):
+        case PageHeading(text):
             return f"<h2>{html.escape(text)}</h2>"
-        case Table(head, rows):
-            first = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in head)
-            body = "\n".join(
-                f'<tr><th scope="row">{html.escape(row[0])}</th>'
-                + "".join(f"<td>{html.escape(field)}</td>" for field in row[1:])
-                + "</tr>"
-                for row in rows
-            )
-            return f'<div class="wide"><table><thead><tr>{first}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
-        case Picture(path, about):
+        case PageTable(head, rows):
+            names = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in head)
+            lines = ["".join(_cell_html(cell, first=not i) for i, cell in enumerate(row)) for row in rows]
+            body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+            return f'<div class="wide"><table><thead><tr>{names}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
+        case PageImage(path, description):
             content = base64.b64encode(path.read_bytes()).decode("ascii")
-            return f'<p><img alt="{html.escape(about)}" src="data:image/png;base64,{content}"></p>'
+            return f'<p><img alt="{html.escape(description)}" src="data:image/png;base64,{content}"></p>'
         case str():
-            return f"<p>{html.escape(block)}</p>"
+            return f"<p>{_text_html(block)}</p>"
+
+
+def _cell_html(cell: str | PageCell, *, first: bool) -> str:
+    cell = PageCell(cell) if isinstance(cell, str) else cell
+    tag = 'th scope="row"' if first else "td"
+    if cell.title is not None:
+        tag += f' title="{html.escape(cell.title)}"'
+    if cell.bar is not None:
+        tag += f' class="bar" style="--share:{100 * cell.bar:.1f}%"'
+    text = _text_html(cell.text)
+    return f"<{tag}>" + (f'<a href="{html.escape(cell.link)}">{text}</a>' if cell.link else text) + f"</{tag[:2]}>"
+
+
+def _text_html(text: str) -> str:
+    return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text))
 
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>
-:root {{ color-scheme: light dark; --ink: #1b2430; --paper: #fff; --line: #d9dee5; }}
-@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e9ee; --paper: #12161c; --line: #2c3440; }} }}
+:root {{ color-scheme: light dark; --ink: #1b2430; --paper: #fff; --line: #d9dee5; --bar: #cfe3f5; }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e9ee; --paper: #12161c; --line: #2c3440; --bar: #1f4565; }} }}
 body {{ font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }}
-body {{ margin: 2rem auto; max-width: 70rem; padding: 0 1rem; }}
+body {{ margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }}
 .wide {{ overflow-x: auto; }}
 table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
 th, td {{ padding: .35rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }}
+thead th {{ white-space: normal; vertical-align: bottom; }}
 th:first-child {{ text-align: left; }}
+a {{ color: inherit; }}
 img {{ max-width: 100%; background: #fff; }}
+.bar {{ background: linear-gradient(to right, var(--bar) var(--share), transparent var(--share)); }}
 </style></head><body><h1>{title}</h1>
 {body}
 </body></html>

@@ -1,49 +1,55 @@
-"""The papers' tables, literally: which rows, trained how, on which data, and the figures the papers print."""
+"""The tables of the papers: their rows, how each is trained, the data, and the results that the papers report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pairlight.experiments.dataset_settings import COMMON, RECIPES
+from pairlight.experiments.dataset_settings import MODEL_SETTINGS, SHARED_OPTIONS
+from pairlight.experiments.spec import Values
+
+LCS = "match-srnn-lcs"  # an experiment that is not a table: `pairlight.experiments.lcs`
+_LCS_TITLE = "Section 5 and figure 4 of the Match-SRNN paper: longest common subsequences"
 
 
 @dataclass(frozen=True)
-class Row:
-    """One line of a paper's table."""
+class PaperRow:
+    """One row of a table."""
 
     label: str
     model: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    paper: Mapping[str, float] = field(default_factory=dict)  # metric -> the paper's figure
+    settings: Values = field(default_factory=dict)
+    options: Values = field(default_factory=dict)
+    results: Mapping[str, float] = field(default_factory=dict)  # of the paper, by metric
 
 
 @dataclass(frozen=True)
-class On:
-    """One data set an experiment runs on: a name of `pairlight.experiments.sources`, and what is measured there."""
+class PaperDataset:
+    """A dataset on which a table is reproduced."""
 
-    data: str
-    instead: str  # what the paper ran on
-    metrics: tuple[str, ...]  # the first is the one that significance is told of
-    baseline: str  # label of the row that the paper's figures call its best baseline
-    better: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # model -> options that its dev prefers
+    dataset: str  # a name of `pairlight.experiments.sources.SOURCES`
+    paper_dataset: str  # what the paper used
+    metrics: tuple[str, ...]  # significance is tested on the first
+    baseline: str  # label of the best baseline in the paper
+    options: Mapping[str, Values] = field(default_factory=dict)  # by model: options that do better on dev here
 
-    def trained(self, row: Row) -> Row:
-        """A row as it is trained here."""
-        return replace(row, options={**row.options, **self.better.get(row.model, {})})
+    def on(self, row: PaperRow) -> PaperRow:
+        """The row as it is trained on this dataset."""
+        return replace(row, options={**row.options, **self.options.get(row.model, {})})
 
 
 @dataclass(frozen=True)
-class Experiment:
+class PaperTable:
+    """A table, or a figure, of a paper."""
+
     title: str
-    rows: tuple[Row, ...]
-    on: tuple[On, ...]
-    every_epoch: bool = False  # measure test after every epoch as well
+    rows: tuple[PaperRow, ...]
+    datasets: tuple[PaperDataset, ...]
+    every_epoch: bool = False  # whether test accuracy is measured after every epoch
 
 
-# Chosen on dev among a few; docs/experiments.md tells how. Word vectors that train let a model learn the right texts of
-# the training lists by heart, which these sets are too small for: on dev that ends near chance.
-_BETTER: dict[str, dict[str, Any]] = {
+# Chosen on dev from a few values; docs/experiments.md describes how. These datasets are small: if word vectors are
+# trained, a model memorizes the positives of the training lists and ends close to chance on dev.
+_OPTIONS: dict[str, dict[str, Any]] = {
     "arc-i": {"freeze": True},
     "cntn": {"freeze": True, "lr": 0.03, "epsilon": 0.1},
     "lstm-rnn": {"freeze": True, "lr": 0.1},
@@ -54,129 +60,142 @@ _BETTER: dict[str, dict[str, Any]] = {
     "match-pyramid": {"freeze": True},
     "match-srnn": {"freeze": True},
     "bi-match-srnn": {"freeze": True},
-    "urae": {"epochs": 3},  # few: its trees are built anew in every one
+    "urae": {"epochs": 3},  # slow: it builds its trees again in every epoch
 }
 
 
-def _chosen(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _options(model: str, settings: Values) -> dict[str, Any]:
     bilinear = settings.get("interaction") == "bilinear"
-    return _BETTER.get(model, {}) | ({"lr": 0.03, "epsilon": 1e-10} if bilinear else {})
+    return _OPTIONS.get(model, {}) | ({"lr": 0.03, "epsilon": 1e-10} if bilinear else {})
 
 
-def _ranked(label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Any) -> Row:
-    paper = {name: figure for name, figure in (("P@1", p_at_1), ("MRR", mrr)) if figure is not None}
-    return Row(label, model, settings, _chosen(model, settings), paper)
+def _qa(label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Any) -> PaperRow:
+    results = {name: value for name, value in (("P@1", p_at_1), ("MRR", mrr)) if value is not None}
+    return PaperRow(label, model, settings, _options(model, settings), results)
 
 
-def _completed(label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Any) -> Row:
-    """The paper starts from vectors of words in Wikipedia here; GloVe's are of Wikipedia and news."""
-    row = _ranked(label, model, p_at_1, mrr, **settings)
-    return replace(row, options={"vectors": "glove-50d"} | dict(row.options))
+def _completion(
+    label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Any
+) -> PaperRow:
+    """Here the paper uses word vectors of Wikipedia; GloVe's are of Wikipedia and news."""
+    row = _qa(label, model, p_at_1, mrr, **settings)
+    return replace(row, options={"vectors": "glove-50d", **row.options})
 
 
-def _wikiqa(label: str, model: str, ndcg_3: float, ndcg_5: float, mean_ap: float, **settings: Any) -> Row:
-    own = RECIPES["wikiqa"].get(model)
-    return Row(
+def _qa_and_citation(label: str, model: str, p_at_1: float, mrr: float, accuracy: float, **settings: Any) -> PaperRow:
+    results = {"P@1": p_at_1, "MRR": mrr, "accuracy": accuracy}
+    return PaperRow(label, model, settings, _options(model, settings), results)
+
+
+def _wikiqa(label: str, model: str, ndcg_3: float, ndcg_5: float, mean_ap: float, **settings: Any) -> PaperRow:
+    own = MODEL_SETTINGS["wikiqa"].get(model)
+    return PaperRow(
         label,
         model,
         (dict(own.settings) if own else {}) | settings,
-        COMMON["wikiqa"] | (own.options if own else {}),
+        SHARED_OPTIONS["wikiqa"] | (own.options if own else {}),
         {"MAP": mean_ap, "nDCG@3": ndcg_3, "nDCG@5": ndcg_5},
     )
 
 
-def _quora(label: str, model: str, **settings: Any) -> Row:
-    """Figure 3 shows bars and no numbers, so there is none to stand beside ours. Trained as on WikiQA, to the end."""
+def _quora(label: str, model: str, **settings: Any) -> PaperRow:
+    """Trained as on WikiQA, for all epochs. The paper's figure 3 has bars without numbers, so there are no results."""
     row = _wikiqa(label, model, 0, 0, 0, **settings)
-    return replace(row, options=dict(row.options) | {"epochs": 10, "patience": 0}, paper={})
+    return replace(row, options={**row.options, "epochs": 10, "patience": 0}, results={})
 
 
 _YAHOO = "Yahoo! Answers, 60,564 questions"
-_QA = ("P@1", "MRR")
-_SQUAD = {"lstm-rnn": {"lr": 0.03}}  # with the rate of the other sets its first epoch is its best
+_QA_METRICS = ("P@1", "MRR")
+_SQUAD = {"lstm-rnn": {"lr": 0.03}}  # with the learning rate of the other datasets, its first epoch is its best
 
 _TABLE_3 = (
-    _ranked("Random Guess", "random", 0.200, 0.457),
-    _ranked("BM25", "bm25", 0.579, 0.726),
-    _ranked("ARC-I", "arc-i", 0.581, 0.756),
-    _ranked("CNTN", "cntn", 0.626, 0.781),
-    _ranked("LSTM-RNN", "lstm-rnn", 0.690, 0.822),
-    _ranked("RAE", "urae", 0.398, 0.652),
-    _ranked("DeepMatch", "deepmatch", 0.452, 0.679),
-    _ranked("ARC-II", "arc-ii", 0.591, 0.765),
-    _ranked("MultiGranCNN", "multigran-cnn", 0.725, 0.840),
-    _ranked("MV-LSTM-Cosine", "mv-lstm", 0.739, 0.852, interaction="cosine", k=5),
-    _ranked("MV-LSTM-Bilinear", "mv-lstm", 0.751, 0.860, interaction="bilinear", k=5),
-    _ranked("MV-LSTM-Tensor", "mv-lstm", 0.766, 0.869, interaction="tensor", k=5),
+    _qa("Random Guess", "random", 0.200, 0.457),
+    _qa("BM25", "bm25", 0.579, 0.726),
+    _qa("ARC-I", "arc-i", 0.581, 0.756),
+    _qa("CNTN", "cntn", 0.626, 0.781),
+    _qa("LSTM-RNN", "lstm-rnn", 0.690, 0.822),
+    _qa("RAE", "urae", 0.398, 0.652),
+    _qa("DeepMatch", "deepmatch", 0.452, 0.679),
+    _qa("ARC-II", "arc-ii", 0.591, 0.765),
+    _qa("MultiGranCNN", "multigran-cnn", 0.725, 0.840),
+    _qa("MV-LSTM-Cosine", "mv-lstm", 0.739, 0.852, interaction="cosine", k=5),
+    _qa("MV-LSTM-Bilinear", "mv-lstm", 0.751, 0.860, interaction="bilinear", k=5),
+    _qa("MV-LSTM-Tensor", "mv-lstm", 0.766, 0.869, interaction="tensor", k=5),
 )
 
 
-def _both(label: str, model: str, p_at_1: float, mrr: float, accuracy: float, **settings: Any) -> Row:
-    paper = {"P@1": p_at_1, "MRR": mrr, "accuracy": accuracy}
-    return Row(label, model, settings, _chosen(model, settings), paper)
-
-
-EXPERIMENTS: dict[str, Experiment] = {
-    "mv-lstm-k": Experiment(
+PAPER_TABLES: dict[str, PaperTable] = {
+    "mv-lstm-k": PaperTable(
         "Table 2 of the MV-LSTM paper: how many of the strongest interactions are kept",
         (
-            _ranked("LSTM-RNN", "lstm-rnn", 0.690, 0.822),
-            _ranked("Bi-LSTM-RNN", "bi-lstm-rnn", 0.702, 0.830),
-            _ranked("MV-LSTM (k=1)", "mv-lstm", 0.726, 0.843, interaction="cosine", k=1),
-            _ranked("MV-LSTM (k=3)", "mv-lstm", 0.736, 0.849, interaction="cosine", k=3),
-            _ranked("MV-LSTM (k=5)", "mv-lstm", 0.739, 0.852, interaction="cosine", k=5),
-            _ranked("MV-LSTM (k=10)", "mv-lstm", 0.740, 0.852, interaction="cosine", k=10),
+            _qa("LSTM-RNN", "lstm-rnn", 0.690, 0.822),
+            _qa("Bi-LSTM-RNN", "bi-lstm-rnn", 0.702, 0.830),
+            _qa("MV-LSTM (k=1)", "mv-lstm", 0.726, 0.843, interaction="cosine", k=1),
+            _qa("MV-LSTM (k=3)", "mv-lstm", 0.736, 0.849, interaction="cosine", k=3),
+            _qa("MV-LSTM (k=5)", "mv-lstm", 0.739, 0.852, interaction="cosine", k=5),
+            _qa("MV-LSTM (k=10)", "mv-lstm", 0.740, 0.852, interaction="cosine", k=10),
         ),
-        (On("chitchat", _YAHOO, _QA, "Bi-LSTM-RNN"), On("squad-sentences", _YAHOO, _QA, "Bi-LSTM-RNN", _SQUAD)),
+        (
+            PaperDataset("chitchat", _YAHOO, _QA_METRICS, "Bi-LSTM-RNN"),
+            PaperDataset("squad-sentences", _YAHOO, _QA_METRICS, "Bi-LSTM-RNN", _SQUAD),
+        ),
     ),
-    "mv-lstm-qa": Experiment(
+    "mv-lstm-qa": PaperTable(
         "Table 3 of the MV-LSTM paper: question answering",
         _TABLE_3,
-        (On("chitchat", _YAHOO, _QA, "MultiGranCNN"), On("squad-sentences", _YAHOO, _QA, "MultiGranCNN", _SQUAD)),
+        (
+            PaperDataset("chitchat", _YAHOO, _QA_METRICS, "MultiGranCNN"),
+            PaperDataset("squad-sentences", _YAHOO, _QA_METRICS, "MultiGranCNN", _SQUAD),
+        ),
     ),
-    "mv-lstm-sc": Experiment(
+    "mv-lstm-sc": PaperTable(
         "Table 5 of the MV-LSTM paper: sentence completion",
         (
-            _completed("Random Guess", "random", 0.200, 0.457),
-            _completed("BM25", "bm25", 0.346, 0.568),
-            _completed("ARC-I", "arc-i", 0.475),
-            _completed("CNTN", "cntn", 0.525, 0.722),
-            _completed("LSTM-RNN", "lstm-rnn", 0.608, 0.772),
-            _completed("RAE", "urae", 0.258),
-            _completed("DeepMatch", "deepmatch", 0.325),
-            _completed("ARC-II", "arc-ii", 0.496),
-            _completed("MultiGranCNN", "multigran-cnn", 0.595, 0.763),
-            _completed("MV-LSTM-Cosine", "mv-lstm", 0.665, 0.808, interaction="cosine", k=5),
-            _completed("MV-LSTM-Bilinear", "mv-lstm", 0.679, 0.817, interaction="bilinear", k=5),
-            _completed("MV-LSTM-Tensor", "mv-lstm", 0.691, 0.824, interaction="tensor", k=5),
-            # Not in the paper's table: what k does here, and the later model of its authors.
-            _completed("MV-LSTM-Cosine (k=1)", "mv-lstm", interaction="cosine", k=1),
-            _completed("Match-SRNN", "match-srnn"),
+            _completion("Random Guess", "random", 0.200, 0.457),
+            _completion("BM25", "bm25", 0.346, 0.568),
+            _completion("ARC-I", "arc-i", 0.475),
+            _completion("CNTN", "cntn", 0.525, 0.722),
+            _completion("LSTM-RNN", "lstm-rnn", 0.608, 0.772),
+            _completion("RAE", "urae", 0.258),
+            _completion("DeepMatch", "deepmatch", 0.325),
+            _completion("ARC-II", "arc-ii", 0.496),
+            _completion("MultiGranCNN", "multigran-cnn", 0.595, 0.763),
+            _completion("MV-LSTM-Cosine", "mv-lstm", 0.665, 0.808, interaction="cosine", k=5),
+            _completion("MV-LSTM-Bilinear", "mv-lstm", 0.679, 0.817, interaction="bilinear", k=5),
+            _completion("MV-LSTM-Tensor", "mv-lstm", 0.691, 0.824, interaction="tensor", k=5),
+            # Not in the paper: another k, and the later model of the same authors.
+            _completion("MV-LSTM-Cosine (k=1)", "mv-lstm", interaction="cosine", k=1),
+            _completion("Match-SRNN", "match-srnn"),
         ),
-        (On("reuters", "Reuters RCV1", _QA, "LSTM-RNN"), On("sotu", "Reuters RCV1", _QA, "LSTM-RNN")),
+        (
+            PaperDataset("reuters", "Reuters RCV1", _QA_METRICS, "LSTM-RNN"),
+            PaperDataset("sotu", "Reuters RCV1", _QA_METRICS, "LSTM-RNN"),
+        ),
     ),
-    "match-srnn": Experiment(
+    "match-srnn": PaperTable(
         "Table 1 of the Match-SRNN paper: question answering and paper citation",
         (
-            _both("Random Guess", "random", 0.200, 0.457, 0.500),
-            _both("BM25", "bm25", 0.579, 0.726, 0.832),
-            _both("ARC-I", "arc-i", 0.581, 0.756, 0.845),
-            _both("CNTN", "cntn", 0.626, 0.781, 0.862),
-            _both("LSTM-RNN", "lstm-rnn", 0.690, 0.822, 0.878),
-            _both("MultiGranCNN", "multigran-cnn", 0.725, 0.840, 0.885),
-            _both("MV-LSTM", "mv-lstm", 0.766, 0.869, 0.890, interaction="tensor", k=5),
-            _both("ARC-II", "arc-ii", 0.591, 0.765, 0.865),
-            _both("MatchPyramid-Tensor", "match-pyramid", 0.764, 0.867, 0.894, interaction="tensor"),
-            _both("Match-SRNN", "match-srnn", 0.785, 0.879, 0.898),
-            _both("Bi-Match-SRNN", "bi-match-srnn", 0.790, 0.882, 0.901),
+            _qa_and_citation("Random Guess", "random", 0.200, 0.457, 0.500),
+            _qa_and_citation("BM25", "bm25", 0.579, 0.726, 0.832),
+            _qa_and_citation("ARC-I", "arc-i", 0.581, 0.756, 0.845),
+            _qa_and_citation("CNTN", "cntn", 0.626, 0.781, 0.862),
+            _qa_and_citation("LSTM-RNN", "lstm-rnn", 0.690, 0.822, 0.878),
+            _qa_and_citation("MultiGranCNN", "multigran-cnn", 0.725, 0.840, 0.885),
+            _qa_and_citation("MV-LSTM", "mv-lstm", 0.766, 0.869, 0.890, interaction="tensor", k=5),
+            _qa_and_citation("ARC-II", "arc-ii", 0.591, 0.765, 0.865),
+            _qa_and_citation("MatchPyramid-Tensor", "match-pyramid", 0.764, 0.867, 0.894, interaction="tensor"),
+            _qa_and_citation("Match-SRNN", "match-srnn", 0.785, 0.879, 0.898),
+            _qa_and_citation("Bi-Match-SRNN", "bi-match-srnn", 0.790, 0.882, 0.901),
         ),
         (
-            On("chitchat", _YAHOO, _QA, "MV-LSTM"),
-            On("squad-sentences", _YAHOO, _QA, "MV-LSTM", _SQUAD),
-            On("citations", "a commercial academic site, 280,000 citations", ("accuracy",), "MatchPyramid-Tensor"),
+            PaperDataset("chitchat", _YAHOO, _QA_METRICS, "MV-LSTM"),
+            PaperDataset("squad-sentences", _YAHOO, _QA_METRICS, "MV-LSTM", _SQUAD),
+            PaperDataset(
+                "citations", "a commercial academic site, 280,000 citations", ("accuracy",), "MatchPyramid-Tensor"
+            ),
         ),
     ),
-    "amv-lstm-wikiqa": Experiment(
+    "amv-lstm-wikiqa": PaperTable(
         "Table 3 of the aMV-LSTM paper: WikiQA",
         (
             _wikiqa("CDSSM", "cdssm", 0.409214, 0.477269, 0.435007),
@@ -191,11 +210,11 @@ EXPERIMENTS: dict[str, Experiment] = {
             _wikiqa("aMV-LSTM (Q+A)", "amv-lstm", 0.556163, 0.614518, 0.556163, gate="both"),
         ),
         (
-            On("wikiqa", "WikiQA split at random 8:1:1", ("MAP", "nDCG@3", "nDCG@5"), "ANMM"),
-            On("wikiqa-random", "WikiQA split at random 8:1:1", ("MAP", "nDCG@3", "nDCG@5"), "ANMM"),
+            PaperDataset("wikiqa", "WikiQA split at random 8:1:1", ("MAP", "nDCG@3", "nDCG@5"), "ANMM"),
+            PaperDataset("wikiqa-random", "WikiQA split at random 8:1:1", ("MAP", "nDCG@3", "nDCG@5"), "ANMM"),
         ),
     ),
-    "amv-lstm-quora": Experiment(
+    "amv-lstm-quora": PaperTable(
         "Figures 3 and 4 of the aMV-LSTM paper: Quora question pairs",
         (
             _quora("CDSSM", "cdssm"),
@@ -209,7 +228,12 @@ EXPERIMENTS: dict[str, Experiment] = {
             _quora("aMV-LSTM (A)", "amv-lstm", gate="right"),
             _quora("aMV-LSTM (Q+A)", "amv-lstm", gate="both"),
         ),
-        (On("quora", "all 404,351 Quora pairs", ("accuracy",), "MATCHPYRAMID"),),
+        (PaperDataset("quora", "all 404,351 Quora pairs", ("accuracy",), "MATCHPYRAMID"),),
         every_epoch=True,
     ),
 }
+
+
+def experiment_titles() -> dict[str, str]:
+    """The titles of all experiments by name."""
+    return {name: table.title for name, table in PAPER_TABLES.items()} | {LCS: _LCS_TITLE}

@@ -71,7 +71,9 @@ def decode(kind: Any, value: Any, name: str = "the record") -> Any:
         repeated = origin is list or inner[-1] is Ellipsis
         _check(repeated or len(value) == len(inner), value, name, f"an array of {len(inner)} values")
         kinds = [inner[0]] * len(value) if repeated else inner
-        return origin(decode(each, part, f"{name}[{i}]") for i, (each, part) in enumerate(zip(kinds, value, strict=True)))
+        return origin(
+            decode(each, part, f"{name}[{i}]") for i, (each, part) in enumerate(zip(kinds, value, strict=True))
+        )
     if origin in (dict, Mapping):
         _check(isinstance(value, Mapping), value, name, "an object")
         return {key: decode(inner[1], each, f"{name}.{key}") for key, each in value.items()}

@@ -1,100 +1,168 @@
-"""What is told of an experiment: the paper's figures and ours side by side, how sure the difference is, the curves."""
+"""The report of a reproduced table: its records, and a page with the results of the paper next to ours."""
 
-import json
 import statistics
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from pairlight.evaluation.significance import PairedDifference
 from pairlight.experiments.curves import draw_curves
-from pairlight.core.files import write_text
-from pairlight.experiments.page import Block, Heading, Picture, Table, write_page
 from pairlight.experiments.figures import draw_bars
+from pairlight.experiments.leaderboard import mean_and_std
+from pairlight.experiments.page import PageBlock, PageHeading, PageImage, PageTable, write_page
+from pairlight.experiments.records import Record, write_record
+from pairlight.experiments.spec import Epochs, Values
 
-READ = (
-    "The two p are of the paired difference from the paper's best baseline in the first metric, list by list or pair "
-    "by pair (means over seeds), by Student's t-test and by bootstrap; the sign says which is better. Core s are the "
-    "seconds of one core that one seed takes, word vectors and scoring included."
+SIGNIFICANCE = (
+    "The p-values test the paired difference from the best baseline of the paper in the first metric, list by list or "
+    "pair by pair (means over seeds), with Student's t-test and with a bootstrap test. The sign is that of the "
+    "difference. CPU s is the CPU time of one seed, including word vectors and evaluation."
 )
 
-# Of all training options, those that tell rows apart.
-_TOLD = ("loss", "optimizer", "lr", "epsilon", "vectors", "freeze", "epochs", "patience")
+# The training options in which rows differ.
+_OPTIONS = ("loss", "optimizer", "lr", "epsilon", "vectors", "freeze", "epochs", "patience")
 
 
-def write_report(out: Path, name: str, title: str, tables: list[dict[str, Any]], scale: str, command: str) -> str:
-    """Write `name`-`scale`.md, .html, .json and pictures to `out`; give the Markdown."""
-    blocks: list[Block] = [
-        f"{title}. Scale {scale}; mean ± spread over seeds, the best epoch of each chosen on dev.",
-        f"Last run: `{command}`.",
-        READ,
+@dataclass(frozen=True)
+class SplitSize(Record):
+    pairs: int
+    lists: int
+
+
+@dataclass(frozen=True)
+class Significance(Record):
+    """The difference from the best baseline of the paper, tested in two ways."""
+
+    t_test: PairedDifference
+    bootstrap: PairedDifference
+
+
+@dataclass(frozen=True)
+class ReportRow(Record):
+    """A row of the table of a paper, with our results: means over seeds, None where nothing was run."""
+
+    label: str
+    model: str
+    settings: Values
+    options: Values  # all training options, with defaults
+    seeds: int
+    paper: dict[str, float | None]  # by metric
+    ours: dict[str, float | None]
+    std: dict[str, float | None]  # standard deviation over seeds
+    seconds: tuple[float, ...]  # CPU time of every seed
+    epochs: tuple[Epochs, ...]  # of every seed
+    significance: Significance | None = None
+
+
+@dataclass(frozen=True)
+class ReportTable(Record):
+    """The table of a paper on one dataset."""
+
+    dataset: str
+    description: str
+    paper_dataset: str
+    sizes: dict[str, SplitSize]
+    protocol: str
+    metrics: tuple[str, ...]
+    baseline: str
+    rows: tuple[ReportRow, ...]
+
+
+@dataclass(frozen=True)
+class PaperReport(Record):
+    """A reproduced table, or figure, of a paper."""
+
+    name: str
+    title: str
+    scale: str
+    command: str
+    tables: tuple[ReportTable, ...]
+
+
+def write_report(out: Path, report: PaperReport) -> str:
+    """Write the report as .md, .html and .json with its figures to `out`, and return the Markdown."""
+    name = f"{report.name}-{report.scale}"
+    blocks: list[PageBlock] = [
+        f"{report.title}. Scale: {report.scale}. Results are means ± standard deviations over seeds; the best epoch "
+        "of each run was selected on dev.",
+        f"Last run: `{report.command}`.",
+        SIGNIFICANCE,
     ]
-    if scale == "small":
-        blocks.append("Small scale shows the shape of the table, on few pairs and epochs: its figures are not results.")
-    for table in tables:
-        blocks += _told(out, f"{name}-{scale}-{table['data']}", table)
-    content = {"name": name, "title": title, "scale": scale, "command": command, "tables": tables}
-    write_text(out / f"{name}-{scale}.json", json.dumps(content, indent=1, ensure_ascii=False) + "\n")
-    return write_page(out / f"{name}-{scale}", f"{name}: {title}", blocks)
+    if report.scale == "small":
+        blocks.append("Small scale uses few pairs and few epochs. It shows that everything runs: do not cite it.")
+    for table in report.tables:
+        blocks += _table_blocks(out, f"{name}-{table.dataset}", table)
+    write_record(out / f"{name}.json", report)
+    return write_page(out / name, f"{report.name}: {report.title}", blocks)
 
 
-def table_of(table: dict[str, Any]) -> Table:
-    """The paper's figures and ours, row by row; a row that was not trained has none of ours."""
-    metrics = table["metrics"]
+def results_table(table: ReportTable) -> PageTable:
+    """The results of the paper and ours; a row that was not run has only those of the paper."""
     head = ["model"]
-    for metric in metrics:
+    for metric in table.metrics:
         head += [f"{metric}, paper", f"{metric}, ours", "difference"]
-    head += ["seeds", "core s", "p (t-test)", "p (bootstrap)"]
+    head += ["seeds", "CPU s", "p (t-test)", "p (bootstrap)"]
     rows = []
-    for row in table["rows"]:
-        fields = [row["label"]]
-        for metric in metrics:
-            paper, ours, spread = (row[key][metric] for key in ("paper", "ours", "spread"))
-            fields.append("" if paper is None else f"{paper:.3f}")
-            fields.append("" if ours is None else f"{ours:.3f}" + (f" ± {spread:.3f}" if row["seeds"] > 1 else ""))
-            fields.append("" if paper is None or ours is None else f"{ours - paper:+.3f}")
-        fields.append(str(row["seeds"]))
-        fields.append(f"{statistics.mean(row['seconds']):.0f}" if row["seconds"] else "")
-        against = row["against"]
-        fields += ["", ""] if against is None else [_p(against["t"]), _p(against["bootstrap"])]
-        rows.append(fields)
-    return Table(head, rows)
+    for row in table.rows:
+        cells = [row.label]
+        for metric in table.metrics:
+            paper, ours, std = row.paper[metric], row.ours[metric], row.std[metric]
+            cells.append("" if paper is None else f"{paper:.3f}")
+            cells.append("" if ours is None or std is None else mean_and_std(ours, std, row.seeds))
+            cells.append("" if paper is None or ours is None else f"{ours - paper:+.3f}")
+        cells.append(str(row.seeds))
+        cells.append(f"{statistics.mean(row.seconds):.0f}" if row.seconds else "")
+        tests = row.significance
+        cells += ["", ""] if tests is None else [_p_value(tests.t_test), _p_value(tests.bootstrap)]
+        rows.append(cells)
+    return PageTable(head, rows)
 
 
-def caption_of(table: dict[str, Any]) -> str:
-    """What stands in for what, which row the p are against, and how long it took."""
-    unit = "pairs" if table["metrics"][0] == "accuracy" else "lists"
-    sizes = ", ".join(f"{facts[unit]:,} {unit} ({part})" for part, facts in table["sizes"].items())
-    minutes = sum(sum(row["seconds"]) for row in table["rows"]) / 60
-    compared = f"p against {table['baseline']}. " if any(row["against"] for row in table["rows"]) else ""
+def table_caption(table: ReportTable) -> str:
+    """The data here and in the paper, the baseline of the p-values, and the CPU time of all rows."""
+    unit = "pairs" if table.metrics[0] == "accuracy" else "lists"
+    sizes = ", ".join(f"{getattr(size, unit):,} {split}" for split, size in table.sizes.items())
+    minutes = sum(sum(row.seconds) for row in table.rows) / 60
+    tested = (
+        f" p-values are for the difference from {table.baseline}." if any(r.significance for r in table.rows) else ""
+    )
     return (
-        f"Here on {table['about']} ({sizes}); the paper ran on {table['instead']}. {compared}"
-        f"All rows took {minutes:.1f} minutes of one core."
+        f"Data: {table.description} ({unit}: {sizes}). Data in the paper: {table.paper_dataset}.{tested} "
+        f"CPU time of all rows: {minutes:.1f} minutes."
     )
 
 
-def _told(out: Path, name: str, table: dict[str, Any]) -> list[Block]:
-    main = table["metrics"][0]
-    blocks: list[Block] = [Heading(table["data"]), caption_of(table), table["protocol"], table_of(table)]
+def _table_blocks(out: Path, name: str, table: ReportTable) -> list[PageBlock]:
+    metric = table.metrics[0]
+    blocks: list[PageBlock] = [
+        PageHeading(table.dataset),
+        table_caption(table),
+        table.protocol,
+        results_table(table),
+    ]
     bars, curves = out / f"{name}.png", out / f"{name}-curves.png"
-    draw_bars(bars, table["rows"], main)
-    blocks.append(Picture(bars, f"{main}, the paper's and ours"))
-    if any(epochs for row in table["rows"] for epochs in row["curves"]):
-        judged = "accuracy" if main == "accuracy" else "MAP"
-        draw_curves(curves, {row["label"]: row["curves"] for row in table["rows"]}, judged)
-        blocks.append(Picture(curves, "Loss and dev metric after every epoch"))
-    settings = [
-        [row["label"], ", ".join(f"{name}={value}" for name, value in row["settings"].items())]
-        + [str(row["options"][name]) for name in _TOLD]
-        for row in table["rows"]
-        if any(row["curves"])
+    draw_bars(bars, table.rows, metric)
+    blocks.append(PageImage(bars, f"{metric} in the paper and here"))
+    if any(any(row.epochs) for row in table.rows):
+        dev_metric = "accuracy" if metric == "accuracy" else "MAP"
+        draw_curves(curves, {row.label: row.epochs for row in table.rows}, dev_metric)
+        blocks.append(PageImage(curves, "Training loss and dev metric after every epoch"))
+    trained = [
+        [
+            row.label,
+            ", ".join(f"{name}={value}" for name, value in row.settings.items()),
+            *(str(row.options[name]) for name in _OPTIONS),
+        ]
+        for row in table.rows
+        if any(row.epochs)
     ]
     return [
         *blocks,
-        "How each row was set and trained; the loss auto is hinge for lists and cross-entropy for pairs.",
-        Table(["model", "settings", *_TOLD], settings),
+        "Settings and training options. The loss auto is hinge for ranking lists and bce for labeled pairs.",
+        PageTable(["model", "settings", *_OPTIONS], trained),
     ]
 
 
-def _p(difference: dict[str, float]) -> str:
-    """The sign of the difference, and its p."""
-    p = difference["p"]
-    return f"{'+' if difference['mean'] >= 0 else '−'} {'< 0.001' if p < 0.001 else f'{p:.3f}'}"
+def _p_value(difference: PairedDifference) -> str:
+    """The sign of the difference and its p-value."""
+    p = difference.p_value
+    return f"{'+' if difference.mean >= 0 else '−'} {'< 0.001' if p < 0.001 else f'{p:.3f}'}"

@@ -1,159 +1,262 @@
-"""An experiment runs cell by cell, on one data set after the other, and becomes a table beside the paper's."""
+"""Reproduces the tables of the papers: runs every row on every dataset and writes a report."""
 
 import hashlib
 import json
 import statistics
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pairlight.experiments.compare import Cell, compare, specs_of_seeds
-from pairlight.core.errors import InputError
-from pairlight.evaluation.significance import paired_bootstrap, paired_t
-from pairlight.models import checked, model_class
-from pairlight.models.base import defaults
-from pairlight.experiments.spec import BY_LABELS, every_epoch, with_lists
-from pairlight.experiments.sources import SOURCES, build, card_of, parts_of
-from pairlight.experiments.papers import Experiment, On, Row
+from pairlight.core.errors import InputError, unknown_name
+from pairlight.core.progress import ProgressReporter
+from pairlight.datasets.folder import DatasetCard
+from pairlight.evaluation.significance import paired_bootstrap, paired_t_test
+from pairlight.experiments.curves import check_matplotlib
+from pairlight.experiments.executor import Completed, Executor, Failed
+from pairlight.experiments.lcs import LcsReport, run_lcs
+from pairlight.experiments.lcs_report import write_lcs_report
+from pairlight.experiments.papers import LCS, PAPER_TABLES, PaperDataset, PaperRow, PaperTable, experiment_titles
+from pairlight.experiments.report import (
+    PaperReport,
+    ReportRow,
+    ReportTable,
+    Significance,
+    SplitSize,
+    write_report,
+)
+from pairlight.experiments.runner import RunLog, check_failures, run_all, specs_of_seeds
+from pairlight.experiments.runs import CLASSIFICATION, evaluate_every_epoch, evaluate_lists
+from pairlight.experiments.sources import SOURCES, make_source, read_source, source_card
+from pairlight.experiments.spec import RunResult, RunSpec, Values, with_seed
+from pairlight.experiments.store import ResultStore
+from pairlight.models import model_class
 from pairlight.training.config import TrainingConfig
 
+SCALES = ("small", "full")
+SEEDS = {"small": 1, "full": 3}
+LCS_SEEDS = 5
 SMALL_EPOCHS, SMALL_PATIENCE = 5, 2
 
-Told = Callable[[On, Cell, dict[str, Any], float], None]
+
+@dataclass(frozen=True)
+class Reproduction:
+    """The report of an experiment, and the runs that failed."""
+
+    report: PaperReport | LcsReport
+    markdown: str
+    path: Path  # of the report, without .md, .html or .json
+    failures: tuple[Failed, ...] = ()
 
 
-def chosen_rows(experiment: Experiment, models: str | None) -> list[Row]:
-    """The rows that `models` names, by label or by model, with commas between them; all where it names none."""
+def reproduce(
+    name: str,
+    out: Path,
+    *,
+    command: str,
+    executor: Executor,
+    scale: str = "small",
+    seeds: int | None = None,
+    models: str | None = None,
+    data: str | None = None,
+    finished: bool = False,
+    reporter: ProgressReporter | None = None,
+) -> Reproduction:
+    """Run an experiment and write its report to `out`; finished runs are not repeated.
+
+    `models` and `data` restrict what is run: labels of rows or names of models, and names of datasets, separated by
+    commas. The report always contains everything that was ever finished in `out`. With `finished` nothing is run.
+    """
+    if scale not in SCALES:
+        raise InputError(f"scale={scale!r} is not one of {', '.join(SCALES)}.", option="scale")
+    if name not in experiment_titles():
+        raise unknown_name("experiment", name, experiment_titles())
+    if finished and (models is not None or data is not None):
+        raise InputError(
+            "A report on finished runs contains all rows and datasets: leave models and data out.", option="finished"
+        )
+    if name == LCS and (models is not None or data is not None or finished):
+        raise InputError(f"{LCS} has one model and its own data: leave models, data and finished out.", option="models")
+    reporter = reporter or ProgressReporter()
+    log = RunLog(reporter)
+    path = out / f"{name}-{scale}"
+    if name == LCS:
+        check_matplotlib()
+        found = run_lcs(out, seeds=seeds or LCS_SEEDS, scale=scale, executor=executor, reporter=reporter, log=log)
+        lcs_report = LcsReport(scale, command, found)
+        return Reproduction(lcs_report, write_lcs_report(out, lcs_report), path, tuple(log.failures))
+    table = PAPER_TABLES[name]
+    rows = [] if finished else select_rows(table, models)
+    datasets = [] if finished else select_datasets(table, data)
+    check_matplotlib()
+    tables = run_table(
+        table,
+        rows,
+        datasets,
+        out,
+        scale=scale,
+        seeds=seeds or SEEDS[scale],
+        executor=executor,
+        reporter=reporter,
+        log=log,
+    )
+    if not tables:
+        check_failures(log.failures)
+        raise InputError(
+            f"No run of {name} at scale {scale} is finished in {out}: run the experiment first.", option="finished"
+        )
+    report = PaperReport(name, table.title, scale, command, tuple(tables))
+    return Reproduction(report, write_report(out, report), path, tuple(log.failures))
+
+
+def select_rows(table: PaperTable, models: str | None) -> list[PaperRow]:
+    """The rows with these labels or models, separated by commas; all rows for None."""
     if models is None:
-        return list(experiment.rows)
+        return list(table.rows)
     wanted = [name.strip().lower() for name in models.split(",")]
-    names = {name for row in experiment.rows for name in (row.label.lower(), row.model)}
+    known = {name for row in table.rows for name in (row.label.lower(), row.model)}
     for name in wanted:
-        if name not in names:
-            listed = ", ".join(row.label for row in experiment.rows)
-            raise InputError(f"--models: no row is named {name!r}. The rows are: {listed}.")
-    return [row for row in experiment.rows if row.label.lower() in wanted or row.model in wanted]
+        if name not in known:
+            raise unknown_name("row", name, [row.label for row in table.rows], option="models")
+    return [row for row in table.rows if row.label.lower() in wanted or row.model in wanted]
 
 
-def chosen_data(experiment: Experiment, data: str | None) -> list[On]:
-    """The data sets that `data` names; all where it names none."""
+def select_datasets(table: PaperTable, data: str | None) -> list[PaperDataset]:
+    """The datasets with these names, separated by commas; all datasets for None."""
     if data is None:
-        return list(experiment.on)
+        return list(table.datasets)
     wanted = [name.strip() for name in data.split(",")]
+    known = [each.dataset for each in table.datasets]
     for name in wanted:
-        if name not in {on.data for on in experiment.on}:
-            raise InputError(f"--data: no {name!r} here. The data are: {', '.join(on.data for on in experiment.on)}.")
-    return [on for on in experiment.on if on.data in wanted]
+        if name not in known:
+            raise unknown_name("dataset", name, known, option="data")
+    return [each for each in table.datasets if each.dataset in wanted]
 
 
-def run(
-    experiment: Experiment,
-    rows: Sequence[Row],
-    on: Sequence[On],
+def run_table(
+    table: PaperTable,
+    rows: Sequence[PaperRow],
+    datasets: Sequence[PaperDataset],
     out: Path,
     *,
     scale: str,
     seeds: int,
-    jobs: int,
-    making: Callable[[str, float], None],
-    done: Told,
-    failed: Callable[[Cell, InputError], None],
-) -> list[dict[str, Any]]:
-    """The whole table of each data set: `rows` are trained on the sets `on`; of the rest, what `out` holds is told.
+    executor: Executor,
+    reporter: ProgressReporter,
+    log: RunLog,
+) -> list[ReportTable]:
+    """Run `rows` on `datasets`; the tables also contain what is finished of other rows and datasets.
 
-    All data is made before anything is trained. Finished cells are kept by the bytes of the data they were trained on.
-    Every row is trained once before any is trained again, so that a run that is stopped has a whole table.
+    All datasets are made before the first run. Every row is run once before any is run again, so that a run that is
+    stopped has a complete table. Runs are stored by the checksums of their data.
     """
-    for each in on:
-        build(each.data, scale, out, partial(making, each.data))
+    if rows:
+        planned = f"{len(rows)} rows x {len(datasets)} datasets x {seeds} seeds"
+        reporter.say(f"Runs: {planned}. Finished runs are kept in {out / 'runs'}.")
+    for each in datasets:
+        make_source(each.dataset, scale, out, lambda done, name=each.dataset: reporter.update(f"Making {name}", done))  # type: ignore[misc]
+    made = [(each, card) for each in table.datasets if (card := source_card(each.dataset, scale, out))]
     tables = []
-    sets = [each for each in experiment.on if card_of(each.data, scale, out)]
-    for number, each in enumerate(sets):
-        trained = {row.label for row in rows} if each in on else set()
-        card = card_of(each.data, scale, out)
-        bytes_of = hashlib.sha256(json.dumps(card["parts"], sort_keys=True).encode()).hexdigest()[:8]
-        folder = out / "cells" / f"{each.data}-{scale}-{bytes_of}"
-        here = [each.trained(row) for row in experiment.rows]
-        cells = {
-            row.label: specs_of_seeds(partial(_cell, row, scale), folder, seeds if row.label in trained else 0)
-            for row in here
+    for number, (dataset, card) in enumerate(made):
+        wanted = {row.label for row in rows} if dataset in datasets else set()
+        store = ResultStore(out / "runs" / f"{dataset.dataset}-{scale}-{_digest(card)}", RunResult)
+        all_rows = [dataset.on(row) for row in table.rows]
+        specs = {
+            row.label: specs_of_seeds(partial(_plan_row, row, scale), store, seeds if row.label in wanted else 0)
+            for row in all_rows
         }
-        wanted = [cell for turn in zip_longest(*cells.values()) for cell in turn if cell]
-        if not wanted:
+        in_turn = [spec for turn in zip_longest(*specs.values()) for spec in turn if spec]
+        if not in_turn:
             continue
-        found = compare(
-            parts_of(each.data, scale, out) if trained else {},
-            wanted,
-            folder,
-            jobs=jobs,
-            done=lambda cell, result, share, each=each, number=number: done(  # type: ignore[misc]
-                each, cell, result, (number + share) / len(sets)
-            ),
-            failed=failed,
-            work=every_epoch if experiment.every_epoch else with_lists,
+
+        def completed(
+            run: Completed[RunResult], done: float, dataset: PaperDataset = dataset, number: int = number
+        ) -> None:
+            dev = ", ".join(f"{name} {run.result.dev[name]:.3f}" for name in dataset.metrics if name in run.result.dev)
+            line = f"{dataset.dataset}, {run.spec.model}, seed {run.spec.seed}: dev {dev}, {run.result.seconds:.0f} s"
+            log.completed(line, run.notes)
+            reporter.update("All runs", (number + done) / len(made))
+
+        found = run_all(
+            in_turn,
+            evaluate_every_epoch if table.every_epoch else evaluate_lists,
+            read_source(dataset.dataset, scale, out) if wanted else {},
+            store,
+            executor,
+            on_completed=completed,
+            on_failed=log.failed,
         )
-        always = BY_LABELS if experiment.every_epoch else {}
-        runs = {label: [found[cell.name] for cell in some if cell.name in found] for label, some in cells.items()}
+        results = {label: [found[spec.name] for spec in some if spec.name in found] for label, some in specs.items()}
+        fixed = CLASSIFICATION if table.every_epoch else {}
         tables.append(
-            {
-                "data": each.data,
-                "about": SOURCES[each.data].about,
-                "instead": each.instead,
-                "sizes": {part: {k: facts[k] for k in ("pairs", "lists")} for part, facts in card["parts"].items()},
-                "protocol": card["protocol"],
-                "metrics": list(each.metrics),
-                "baseline": each.baseline,
-                "rows": [
-                    _row(row, _options(row, scale) | always, runs[row.label], each, runs[each.baseline]) for row in here
-                ],
-            }
+            ReportTable(
+                dataset.dataset,
+                SOURCES[dataset.dataset].description,
+                dataset.paper_dataset,
+                {name: SplitSize(info.pairs, info.lists) for name, info in card.splits.items()},
+                card.protocol,
+                dataset.metrics,
+                dataset.baseline,
+                tuple(
+                    _report_row(
+                        row, {**_options(row, scale), **fixed}, results[row.label], dataset, results[dataset.baseline]
+                    )
+                    for row in all_rows
+                ),
+            )
         )
     return tables
 
 
-def _options(row: Row, scale: str) -> dict[str, Any]:
+def _digest(card: DatasetCard) -> str:
+    """Identifies the files of a dataset."""
+    splits = {name: asdict(info) for name, info in card.splits.items()}
+    return hashlib.sha256(json.dumps(splits, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def _options(row: PaperRow, scale: str) -> Values:
     if scale == "full":
-        return dict(row.options)
-    epochs = min(SMALL_EPOCHS, row.options.get("epochs", SMALL_EPOCHS))
-    return dict(row.options) | {"epochs": epochs, "patience": SMALL_PATIENCE}
+        return row.options
+    epochs = min(SMALL_EPOCHS, int(row.options.get("epochs", SMALL_EPOCHS)))
+    return {**row.options, "epochs": epochs, "patience": SMALL_PATIENCE}
 
 
-def _cell(row: Row, scale: str, seed: int) -> Cell:
-    own = {"seed": seed} if "seed" in defaults(model_class(row.model)) else {}
-    return Cell(row.model, seed, checked(row.model, dict(row.settings) | own), _options(row, scale))
+def _plan_row(row: PaperRow, scale: str, seed: int) -> RunSpec:
+    return RunSpec(row.model, seed, with_seed(row.model, row.settings, seed), _options(row, scale))
 
 
-def _row(
-    row: Row, options: dict[str, Any], runs: list[dict[str, Any]], on: On, baseline: list[dict[str, Any]]
-) -> dict[str, Any]:
-    ours = {name: [run["test"][name] for run in runs if name in run["test"]] for name in on.metrics}
-    found: dict[str, Any] = {
-        "label": row.label,
-        "model": row.model,
-        "settings": dict(row.settings),
-        "options": TrainingConfig.of(model_class(row.model).training_defaults, options).as_dict(),
-        "seeds": len(runs),
-        "paper": {name: row.paper.get(name) for name in on.metrics},
-        "ours": {name: statistics.mean(values) if values else None for name, values in ours.items()},
-        "spread": {name: statistics.pstdev(values) if values else None for name, values in ours.items()},
-        "seconds": [run["seconds"] for run in runs],
-        "curves": [run["curve"] for run in runs],
-        "against": None,
-    }
-    if baseline and row.label != on.baseline:
-        main = on.metrics[0]
-        a, b = (_means(some, main) for some in (runs, baseline))
-        if a is not None and b is not None and len(a) > 1:
-            found["against"] = {"t": asdict(paired_t(a, b)), "bootstrap": asdict(paired_bootstrap(a, b))}
-    return found
+def _report_row(
+    row: PaperRow, options: Values, runs: list[RunResult], dataset: PaperDataset, baseline: list[RunResult]
+) -> ReportRow:
+    ours = {name: [run.test[name] for run in runs if name in run.test] for name in dataset.metrics}
+    return ReportRow(
+        row.label,
+        row.model,
+        row.settings,
+        TrainingConfig.of(model_class(row.model).training_defaults, options).as_dict(),
+        len(runs),
+        {name: row.results.get(name) for name in dataset.metrics},
+        {name: statistics.mean(values) if values else None for name, values in ours.items()},
+        {name: statistics.pstdev(values) if values else None for name, values in ours.items()},
+        tuple(run.seconds for run in runs),
+        tuple(run.epochs for run in runs),
+        None if row.label == dataset.baseline else _significance(runs, baseline, dataset.metrics[0]),
+    )
 
 
-def _means(runs: list[dict[str, Any]], metric: str) -> Any:
-    """The value of each list, its mean over seeds."""
-    values = [run["per_list"].get(metric) for run in runs]
-    return None if not values or None in values else np.mean(values, axis=0)
+def _significance(runs: list[RunResult], baseline: list[RunResult], metric: str) -> Significance | None:
+    a, b = _mean_per_list(runs, metric), _mean_per_list(baseline, metric)
+    if a is None or b is None or len(a) < 2:
+        return None
+    return Significance(paired_t_test(a, b), paired_bootstrap(a, b))
+
+
+def _mean_per_list(runs: list[RunResult], metric: str) -> NDArray[np.float64] | None:
+    """The mean over seeds of every list; None without runs, or if a run lacks the metric."""
+    if not runs or any(metric not in run.per_list for run in runs):
+        return None
+    return np.mean([run.per_list[metric] for run in runs], axis=0)

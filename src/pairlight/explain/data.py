@@ -99,8 +99,8 @@ class TopCell:
     value: float
     rank: int  # 1 for the most important cell of its grid
     contribution: float | None = None  # to the score, compared with a grid of zeros
-    # The contribution divided by the sum of absolute contributions, from -1 to 1. The sum is over all cells, or over the
-    # top cells if each was set to zero separately.
+    # The contribution divided by the sum of absolute contributions, from -1 to 1. The sum is over all cells of the
+    # interaction, or over the top cells if these were set to zero one by one.
     share: float | None = None
 
 

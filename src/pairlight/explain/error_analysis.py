@@ -1,29 +1,29 @@
-"""The worst mistakes of a model on labelled pairs, each explained and told by its kind."""
+"""The worst errors of a model on labeled pairs, each with its explanation and its likely causes."""
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-from pairlight.data.pairs import Floats, Pairs
 from pairlight.core.errors import InputError
+from pairlight.core.progress import Progress
+from pairlight.data.pairs import Floats, Pairs
+from pairlight.evaluation.calibration import Calibration
+from pairlight.evaluation.classification import best_threshold
 from pairlight.evaluation.evaluate import task_type
-from pairlight.evaluation.labelled import best_threshold
-from pairlight.evaluation.result import Kind
-from pairlight.explain.data import Explanation
-from pairlight.explain.render.html import Case
+from pairlight.evaluation.metrics import TaskType
+from pairlight.explain.data import Explanation, ReportCase
+from pairlight.explain.explain import explain_pair
+from pairlight.inference.scorer import ModelScorer
+from pairlight.text.tokenizer import Tokenizer
 
-if TYPE_CHECKING:
-    from pairlight.matcher import Matcher
+ErrorCategory = Literal["no shared word", "negation", "number", "rare word", "long text", "other"]
 
-MistakeKind = Literal["no shared word", "negation", "number", "rare word", "long text", "other"]
-
-COMMON = 0.1  # a word in more than this share of all texts says nothing by being shared, as "the" does
-FEW = 10  # texts in which any word may stand without being common
-LONG = 0.9  # a text is long where it has more words than this share of all texts
+COMMON_SHARE = 0.1  # words in more than this share of the texts, like "the", do not count as shared words
+MIN_COMMON = 10  # a word in at most this many texts is never common
+LONG_QUANTILE = 0.9  # a text is long if it has more words than this share of the texts
 
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|nor|neither|nobody|nothing|nowhere|without|cannot)\b|n['’]t\b|[不没沒无無未非别別]",
@@ -33,119 +33,133 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True)
-class Wrong:
-    """A mistake as scores and labels tell it: the rows to be seen side by side, and what is to be said of them."""
+class ModelError:
+    """An error of a model: the rows to show side by side, a description, and a heading for each row."""
 
-    rows: tuple[int, ...]  # the last one is what the model got wrong: the right answer, or the pair
-    about: str
+    rows: tuple[int, ...]  # the last one is the pair that was scored wrongly: the best positive of a list, or the pair
+    description: str
     roles: tuple[str, ...]
 
 
-def mistakes(
-    matcher: "Matcher",
+def error_analysis(
+    scorer: ModelScorer,
     pairs: Pairs,
     limit: int = 50,
     *,
     scores: Floats | None = None,
-    kind: Kind | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> list[Case]:
-    """The `limit` worst mistakes, worst first; each is explained, and one without a kind of its own is of kind "other".
+    task: TaskType | None = None,
+    calibration: Calibration | None = None,
+    progress: Progress | None = None,
+) -> list[ReportCase]:
+    """Explain the `limit` worst errors, worst first, and assign categories to them.
 
-    In a ranking, a list is a mistake where a wrong answer stands first: it is shown beside the best right one, and the
-    lower that stands the worse. Of labelled pairs those are mistakes which lie on the wrong side of the threshold, and
-    the further the worse. `scores` saves scoring the pairs again, `kind` is that of `evaluate`.
+    In a ranking, a list is an error if a negative is ranked first. It is shown next to the best positive, and the error
+    is worse the lower that is ranked. For labeled pairs, an error is a score on the wrong side of the threshold, and it
+    is worse the farther it is from it. `scores` are the scores of the pairs, if already known; the default `task` is
+    that of `task_type`.
     """
     if limit < 1:
-        raise InputError(f"limit={limit} mistakes are none: ask for 1 or more.")
-    scores = matcher.predict(pairs) if scores is None else scores
-    if (kind or task_type(pairs)) == "ranking":
-        found, symmetric = ranked_low(pairs, scores), False
+        raise InputError(f"limit={limit} must be at least 1.", option="limit")
+    scores = scorer.score_pairs(pairs) if scores is None else scores
+    is_ranking = (task or task_type(pairs)) == "ranking"
+    if is_ranking:
+        errors = ranking_errors(pairs, scores)
     else:
-        found, symmetric = called_wrong(pairs, scores, threshold_of(matcher, pairs, scores)), True
-    text = Texts(matcher, pairs)
-    readable = [wrong for wrong in found if all(text.words[side[row]] for row in wrong.rows for side in text.sides)]
+        errors = classification_errors(pairs, scores, error_threshold(calibration, pairs, scores))
+    categorizer = ErrorCategorizer(scorer.tokenizer, pairs)
+    errors = [error for error in errors if categorizer.has_words(error)][:limit]
     cases = []
-    for wrong in readable[:limit]:
-        explained = tuple(matcher.explain(*text.of(row)) for row in wrong.rows)
-        kinds = text.kinds(wrong.rows[-1], explained[-1], symmetric)
-        cases.append(Case(explained, wrong.about, wrong.roles, kinds))
+    for error in errors:
+        texts = [categorizer.texts(row) for row in error.rows]
+        explanations = tuple(explain_pair(scorer, *pair, calibration=calibration) for pair in texts)
+        categories = categorizer.categories(error.rows[-1], explanations[-1], symmetric=not is_ranking)
+        cases.append(ReportCase(explanations, error.description, error.roles, categories))
         if progress is not None:
-            progress(len(cases) / min(limit, len(readable)))
+            progress(len(cases) / len(errors))
     return cases
 
 
-def ranked_low(pairs: Pairs, scores: Floats) -> list[Wrong]:
-    """Lists with a wrong answer on top, the one with the lowest best answer first; equal scores count as wrong."""
+def ranking_errors(pairs: Pairs, scores: Floats) -> list[ModelError]:
+    """Lists with a negative ranked first, those with the lowest best positive first; a tie counts as an error."""
     found = []
     for rows in np.split(np.argsort(pairs.group, kind="stable"), np.cumsum(np.bincount(pairs.group))[:-1]):
         order = rows[np.lexsort((pairs.labels[rows] > 0, -scores[rows]))]
-        right = np.flatnonzero(pairs.labels[order] > 0)
-        if len(right) and right[0] > 0:
-            place, first, best = int(right[0]) + 1, int(order[0]), int(order[right[0]])
+        positives = np.flatnonzero(pairs.labels[order] > 0)
+        if len(positives) and positives[0] > 0:
+            rank, first, best = int(positives[0]) + 1, int(order[0]), int(order[positives[0]])
             gap = float(scores[first] - scores[best])
-            about = f"The right answer is ranked {place} of {len(rows)}, {gap:.3g} below the first."
-            roles = ("Ranked first, and wrong", f"The right answer, ranked {place}")
-            found.append((place, gap, Wrong((first, best), about, roles)))
-    return [wrong for _, _, wrong in sorted(found, key=lambda each: (-each[0], -each[1], each[2].rows))]
+            description = f"The best positive is ranked {rank} of {len(rows)}, {gap:.3g} below the first."
+            roles = ("Negative, ranked first", f"Best positive, ranked {rank}")
+            found.append((rank, gap, ModelError((first, best), description, roles)))
+    return [error for _, _, error in sorted(found, key=lambda each: (-each[0], -each[1], each[2].rows))]
 
 
-def threshold_of(matcher: "Matcher", pairs: Pairs, scores: Floats) -> float:
-    """The model's own, else the one that suits these pairs; grades without a match or a miss leave none wrong."""
-    if matcher.calibration is not None:
-        return matcher.calibration.threshold
-    right = pairs.labels > 0
-    if right.all() or not right.any():
-        return -np.inf if right.all() else np.inf
-    return best_threshold(scores, right)
+def error_threshold(calibration: Calibration | None, pairs: Pairs, scores: Floats) -> float:
+    """The threshold of the calibration, otherwise the best one on these pairs.
+
+    If all pairs are positive, or none is, no pair counts as an error.
+    """
+    if calibration is not None:
+        return calibration.threshold
+    positive = pairs.labels > 0
+    if positive.all() or not positive.any():
+        return -np.inf if positive.all() else np.inf
+    return best_threshold(scores, positive)
 
 
-def called_wrong(pairs: Pairs, scores: Floats, cut: float) -> list[Wrong]:
-    """Pairs on the wrong side of a threshold, the furthest first."""
-    right = pairs.labels > 0
-    scores = scores.astype(np.float64)  # a threshold just above the highest score would be rounded down to it
-    rows = np.flatnonzero((scores >= cut) != right)
+def classification_errors(pairs: Pairs, scores: Floats, threshold: float) -> list[ModelError]:
+    """Pairs on the wrong side of the threshold, those farthest from it first."""
+    positive = pairs.labels > 0
+    scores = scores.astype(np.float64)  # in float32, a threshold just above the highest score would round down to it
+    rows = np.flatnonzero((scores >= threshold) != positive)
     found = []
-    for row in rows[np.argsort(-np.abs(scores[rows] - cut), kind="stable")].tolist():
-        gap = abs(float(scores[row]) - cut)
-        role = "A match, missed" if right[row] else "Called a match, and none"
-        where = "below" if right[row] else "above"
-        found.append(Wrong((row,), f"{role}: {gap:.3g} {where} the threshold of {cut:.3g}.", (role,)))
+    for row in rows[np.argsort(-np.abs(scores[rows] - threshold), kind="stable")].tolist():
+        gap = abs(float(scores[row]) - threshold)
+        role, side = ("False negative", "below") if positive[row] else ("False positive", "above")
+        description = f"{role}: {gap:.3g} {side} the threshold of {threshold:.3g}."
+        found.append(ModelError((row,), description, (role,)))
     return found
 
 
-class Texts:
-    """The texts of a table, as kinds of mistakes need to see them."""
+class ErrorCategorizer:
+    """Finds likely causes of errors from the words of all texts of a table."""
 
-    def __init__(self, matcher: "Matcher", pairs: Pairs) -> None:
-        _, tokenizer = matcher.ready
+    def __init__(self, tokenizer: Tokenizer, pairs: Pairs) -> None:
         self.pairs = pairs
-        self.sides = pairs.left, pairs.right
         self.words = [tokenizer.split(text) for text in pairs.texts]
-        often = Counter(word for words in self.words for word in set(words))
-        self.common = {word for word, texts in often.items() if texts > max(FEW, COMMON * len(self.words))}
-        lengths = [len(words) for words in self.words]
-        self.long = float(np.quantile(lengths, LONG)) if lengths else 0.0
-
-    def of(self, row: int) -> tuple[str, str]:
-        left, right = (self.pairs.texts[side[row]] for side in self.sides)
-        return left, right
-
-    def kinds(self, row: int, explained: Explanation, symmetric: bool) -> tuple[MistakeKind, ...]:
-        """What may have made this pair hard; `symmetric` where neither text is a question to the other."""
-        left, right = self.of(row)
-        words = [self.words[side[row]] for side in self.sides]
-        telling = [{word for word in each if word not in self.common and word[0].isalnum()} for each in words]
-        numbers = [set(_NUMBER.findall(text)) for text in (left, right)]
-        lacking = numbers[0] ^ numbers[1] if symmetric else numbers[0] - numbers[1]
-        sides = [explained.left, explained.right] if symmetric else [explained.left]
-        unknown = any(not word.known and word.text[0].isalpha() for side in sides for word in side.words)
-        cut = explained.left.cut + explained.right.cut
-        holds: dict[MistakeKind, bool] = {
-            "no shared word": not telling[0] & telling[1],
-            "negation": bool(_NEGATION.search(left)) != bool(_NEGATION.search(right)),
-            "number": bool(lacking),
-            "rare word": unknown,
-            "long text": cut > 0 or max(map(len, words)) > self.long,
+        frequency = Counter(word for words in self.words for word in set(words))
+        self.common = {
+            word for word, count in frequency.items() if count > max(MIN_COMMON, COMMON_SHARE * len(self.words))
         }
-        return tuple(kind for kind, true in holds.items() if true) or ("other",)
+        lengths = [len(words) for words in self.words]
+        self.long = float(np.quantile(lengths, LONG_QUANTILE)) if lengths else 0.0
+
+    def texts(self, row: int) -> tuple[str, str]:
+        """The left and the right text of a row."""
+        return self.pairs.texts[self.pairs.left[row]], self.pairs.texts[self.pairs.right[row]]
+
+    def has_words(self, error: ModelError) -> bool:
+        """Whether all texts of an error have words, so that they can be explained."""
+        return all(words for row in error.rows for words in self._words(row))
+
+    def categories(self, row: int, explanation: Explanation, symmetric: bool) -> tuple[ErrorCategory, ...]:
+        """The categories of a pair; `symmetric` if neither text is a query that the other one answers."""
+        left, right = self.texts(row)
+        words = self._words(row)
+        content = [{word for word in side if word not in self.common and word[0].isalnum()} for side in words]
+        numbers = [set(_NUMBER.findall(text)) for text in (left, right)]
+        missing = numbers[0] ^ numbers[1] if symmetric else numbers[0] - numbers[1]
+        views = [explanation.left, explanation.right] if symmetric else [explanation.left]
+        unknown = any(not word.known and word.text[0].isalpha() for view in views for word in view.words)
+        truncated = explanation.left.truncated + explanation.right.truncated
+        applies: dict[ErrorCategory, bool] = {
+            "no shared word": not content[0] & content[1],
+            "negation": bool(_NEGATION.search(left)) != bool(_NEGATION.search(right)),
+            "number": bool(missing),
+            "rare word": unknown,
+            "long text": truncated > 0 or max(map(len, words)) > self.long,
+        }
+        return tuple(category for category, holds in applies.items() if holds) or ("other",)
+
+    def _words(self, row: int) -> tuple[list[str], list[str]]:
+        return self.words[self.pairs.left[row]], self.words[self.pairs.right[row]]

@@ -1,4 +1,4 @@
-"""Why a pair has its score: the model is run once under watch, and what it did is put into plain data."""
+"""Explains the score of a pair: traces the model once and turns what its layers computed into plain data."""
 
 from collections.abc import Sequence
 
@@ -6,121 +6,142 @@ import numpy as np
 import torch
 
 from pairlight.core.errors import InputError
-from pairlight.explain.data import Comparison, Contributions, Difference, Explanation, Side, Word
-from pairlight.explain.grids import STRONGEST, by_word, channels_of, strongest
-from pairlight.explain.mechanisms import Reading, account_of
-from pairlight.explain.trace import Integrated, apart, interaction, run
-from pairlight.explain.attribution import by_cells, by_vectors, left_out
-from pairlight.models.base import PairModel
-from pairlight.inference.scoring import tokens
-from pairlight.text.ngrams import SPELLINGS
-from pairlight.text.parse import unbracketed
-from pairlight.text.tokenizer import Tokenizer
+from pairlight.evaluation.calibration import Calibration
+from pairlight.explain.attribution import (
+    IntegratedGradients,
+    contributions_of_cells,
+    contributions_of_vectors,
+    leave_one_out,
+)
+from pairlight.explain.data import (
+    CellDifference,
+    Comparison,
+    Contributions,
+    Explanation,
+    GridView,
+    TextView,
+    TopCell,
+    WordSpan,
+)
+from pairlight.explain.grids import MAX_CELLS, interaction_grids, is_word_axis, top_cells
+from pairlight.explain.mechanisms import explain_layers
+from pairlight.explain.mechanisms.findings import TracedPair
+from pairlight.explain.trace import differentiable, interaction_call, trace_pair
+from pairlight.inference.scorer import ModelScorer
+from pairlight.inference.scoring import device_of
+from pairlight.layers.collate import collate
+from pairlight.text.checks import short_repr
+from pairlight.text.parse import parse_brackets
 
 
-@torch.inference_mode(False)  # which a caller may be in, and where no slope can be taken
+@torch.inference_mode(False)  # the caller may use inference mode, which has no gradients
 def explain_pair(
-    name: str, model: PairModel, tokenizer: Tokenizer, left: str, right: str, *, limit: int, words: bool = True
+    scorer: ModelScorer, left: str, right: str, *, words: bool = True, calibration: Calibration | None = None
 ) -> Explanation:
-    """Explain one pair; without `words`, by the model's own mechanism alone, which is quicker.
+    """Explain one pair; `words=False` leaves out the contributions of words, which is faster.
 
-    Nothing here asks which model it is: stages are found by what they take and give, mechanisms by the parts they use.
+    Layers are found by their types and by the types of their inputs and outputs, so this works for any model. With a
+    calibration, the explanation includes the probability of a match.
     """
-    sides = (
-        side_of(tokenizer, left, limit, "left", parses=model.parses),
-        side_of(tokenizer, right, limit, "right", parses=model.parses),
-    )
-    encoded = tokenizer.encode([left, right, ""], limit, parses=model.parses)
-    model = apart(model)
-    device = next((p.device for p in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
-    seen = run(model, tokens(encoded, np.array([0]), device), tokens(encoded, np.array([1]), device))
-    most = [min(limit, model.settings[name]) for name in model.reads] if model.reads else [limit, limit]
-    notes = [
-        f"The {which} text has {len(side.words) + side.cut - read} words more than the {read} that the model reads."
-        for which, side, read in zip(("left", "right"), sides, most, strict=True)
-        if len(side.words) + side.cut > read
-    ]
-    met = interaction(seen)
-    grids = () if met is None else channels_of(seen, met, sides[0].words, sides[1].words)
-    cells, of_grid = ((), None) if met is None else strongest(seen, met, weigh=words)
-    if met is None:
-        notes.append("No grid: no stage of this model lets the positions of the two texts meet one by one.")
-    reading = Reading(seen, *sides, grids[0].rows if grids else (), grids[0].columns if grids else (), tokenizer)
+    texts = text_view(scorer, left, "left"), text_view(scorer, right, "right")
+    tokenized = scorer.tokenizer.tokenize([left, right, ""], scorer.max_length)
+    model = differentiable(scorer.model.eval())
+    device = device_of(model)
+    trace = trace_pair(model, *(collate(tokenized, np.array([t]), device) for t in range(2)))
+    notes = _truncation_notes(scorer, texts)
+    interaction = interaction_call(trace)
+    grids: tuple[GridView, ...] = ()
+    cells: tuple[TopCell, ...] = ()
+    grid_gradients = None
+    if interaction is not None:
+        grids = interaction_grids(trace, interaction, texts[0].words, texts[1].words)
+        cells, grid_gradients = top_cells(trace, interaction, attribute=words)
+    else:
+        notes.append("No grid: the model has no layer that compares the positions of the two texts.")
+    rows, columns = (grids[0].rows, grids[0].columns) if grids else ((), ())
+    pair = TracedPair(trace, *texts, rows, columns, scorer.tokenizer)
     with torch.no_grad():
-        account = account_of(reading)
+        findings = explain_layers(pair)
     contributions: list[Contributions] = []
     if words:
-        contributions.append(left_out(model, encoded))
-        square = bool(grids) and by_word(grids[0].rows) and by_word(grids[0].columns)
-        of_words = reading.grown
-        if of_words is not None and of_words.adds_up:
-            contributions.append(by_vectors(seen, of_words))
-        elif square and of_grid is not None and of_grid.adds_up:
-            contributions.append(by_cells(of_grid))
+        contributions.append(leave_one_out(scorer, tokenized))
+        if pair.word_gradients is not None and pair.word_gradients.is_complete:
+            contributions.append(contributions_of_vectors(trace, pair.word_gradients))
+        elif grid_gradients is not None and grid_gradients.is_complete and is_word_axis(rows) and is_word_axis(columns):
+            contributions.append(contributions_of_cells(grid_gradients))
         else:
-            notes.append(_why_not(of_words))
+            notes.append(_no_gradients_note(pair.word_gradients))
     return Explanation(
-        name,
-        seen.score,
-        *sides,
+        scorer.name,
+        trace.score,
+        *texts,
         tuple(contributions),
-        (*grids, *account.grids),
+        (*grids, *findings.grids),
         cells,
-        tuple(account.weights),
-        tuple(account.paths),
-        tuple(account.tables),
+        tuple(findings.weights),
+        tuple(findings.paths),
+        tuple(findings.tables),
         tuple(notes),
+        None if calibration is None else float(calibration.probability([trace.score])[0]),
     )
 
 
-def compared(explanations: Sequence[Explanation]) -> Comparison:
-    """Explanations of one left text with several right ones, best first, and the words and cells that make it so."""
-    order = sorted(range(len(explanations)), key=lambda place: -explanations[place].score)
-    ranked = [explanations[place] for place in order]
-    adds = [each.contributions[0].left for each in ranked if each.contributions]
-    less = tuple(tuple(a - b for a, b in zip(adds[0], other, strict=True)) for other in adds[1:])
-    return Comparison(tuple(ranked), tuple(order), less, tuple(_apart(ranked[0], other) for other in ranked[1:]))
+def compare_explanations(explanations: Sequence[Explanation]) -> Comparison:
+    """Sort the explanations of several right texts by score, and find the words and cells that differ."""
+    order = sorted(range(len(explanations)), key=lambda number: -explanations[number].score)
+    ranked = [explanations[number] for number in order]
+    left = [each.contributions[0].left for each in ranked if each.contributions]
+    words = tuple(tuple(a - b for a, b in zip(left[0], other, strict=True)) for other in left[1:])
+    cells = tuple(_cell_differences(ranked[0], other) for other in ranked[1:])
+    return Comparison(tuple(ranked), tuple(order), words, cells)
 
 
-def _apart(best: Explanation, other: Explanation) -> tuple[Difference, ...]:
-    """What the same two words add to either by meeting, as far as their cells are told; what is not told adds zero."""
-    adds: dict[tuple[str, int, str], float] = {}
+def text_view(scorer: ModelScorer, text: str, side: str) -> TextView:
+    """A text with its words and their positions; brackets of a parse tree are not words."""
+    tokens = scorer.tokenizer.tokens(text)
+    if scorer.tokenizer.inputs.parse_brackets and parse_brackets([token.text for token in tokens]) is not None:
+        tokens = [token for token in tokens if token.text not in "()"]
+    if not tokens:
+        raise InputError(f"The {side} text {short_repr(text)} has no words: give a text with at least one word.")
+    knows = scorer.tokenizer.knows
+    words = tuple(WordSpan(t.text, t.start, t.end, knows(t.text)) for t in tokens[: scorer.max_length])
+    return TextView(text, words, len(tokens) - len(words))
+
+
+def _truncation_notes(scorer: ModelScorer, texts: tuple[TextView, TextView]) -> list[str]:
+    settings = scorer.model.inputs.max_lengths
+    limits = [min(scorer.max_length, scorer.model.settings[name]) for name in settings or ()] or [scorer.max_length] * 2
+    notes = []
+    for side, text, limit in zip(("left", "right"), texts, limits, strict=True):
+        length = len(text.words) + text.truncated
+        if length > limit:
+            notes.append(f"The model reads the first {limit} of the {length} words of the {side} text.")
+    return notes
+
+
+def _no_gradients_note(found: IntegratedGradients | None) -> str:
+    if found is None:
+        return "No integrated gradients: the score of this model is not differentiable with respect to word vectors."
+    return (
+        f"No integrated gradients: {found.residual:.3g} of {found.difference:.3g} would be unexplained, because the "
+        "score is not continuous between the baseline and the pair."
+    )
+
+
+def _cell_differences(best: Explanation, other: Explanation) -> tuple[CellDifference, ...]:
+    """Differences of the contributions of top cells with the same words; a cell that is not a top cell counts as 0."""
+    contributions: dict[tuple[str, int, str], float] = {}
     columns: dict[tuple[str, int, str], tuple[list[int], list[int]]] = {}
-    for place, (it, sign) in enumerate(((best, 1), (other, -1))):
-        for cell in it.cells:
-            grid = it.grids[cell.grid]
-            key = grid.name, cell.i, grid.columns[cell.j].label
-            if cell.adds is not None:
-                adds[key] = adds.get(key, 0.0) + sign * cell.adds
-                columns.setdefault(key, ([], []))[place].append(cell.j)
+    for number, (explanation, sign) in enumerate(((best, 1), (other, -1))):
+        for cell in explanation.cells:
+            grid = explanation.grids[cell.grid]
+            key = grid.name, cell.i, grid.columns[cell.j].text
+            if cell.contribution is not None:
+                contributions[key] = contributions.get(key, 0.0) + sign * cell.contribution
+                columns.setdefault(key, ([], []))[number].append(cell.j)
     rows = {grid.name: grid.rows for grid in best.grids}
     found = []
-    for (name, i, right), value in adds.items():
-        its, others = columns[name, i, right]
-        found.append(Difference(name, rows[name][i].label, right, i, tuple(its), tuple(others), value))
-    return tuple(sorted(found, key=lambda each: -abs(each.adds))[:STRONGEST])
-
-
-def side_of(tokenizer: Tokenizer, text: str, limit: int, which: str, *, parses: bool = False) -> Side:
-    """A text with its words and their places; `which` names it where it has none. Brackets of a parse are no words."""
-    found = tokenizer.tokens(text)
-    if parses and unbracketed([each.text for each in found]) is not None:
-        found = [each for each in found if each.text not in "()"]
-    if not found:
-        raise InputError(f"The {which} text {text!r} has no word: give one to explain.")
-    words = tuple(Word(each.text, each.start, each.end, _known(tokenizer, each.text)) for each in found[:limit])
-    return Side(text, words, len(found) - len(words))
-
-
-def _known(tokenizer: Tokenizer, word: str) -> bool:
-    pieces = [word] if tokenizer.input_kind == "words" else SPELLINGS[tokenizer.input_kind](word)
-    return any(piece in tokenizer.places for piece in pieces)
-
-
-def _why_not(found: Integrated | None) -> str:
-    if found is None:
-        return "No integrated gradients: this model's score does not follow vectors of words, there is no slope."
-    return (
-        f"No integrated gradients: they leave {found.residual:.3g} of {found.span:.3g} unexplained, "
-        "because the score jumps on the way from the baseline."
-    )
+    for (name, i, right), value in contributions.items():
+        best_columns, other_columns = map(tuple, columns[name, i, right])
+        found.append(CellDifference(name, rows[name][i].text, right, i, best_columns, other_columns, value))
+    return tuple(sorted(found, key=lambda each: -abs(each.contribution))[:MAX_CELLS])

@@ -1,136 +1,127 @@
-"""Whether explanations tell the truth: the words they rank highest are deleted, and the score must fall."""
+"""Measures the faithfulness of explanations: deleting the words they rank highest must lower the score."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
-from pairlight.explain.data import Explanation
+from pairlight.core.progress import Progress
 from pairlight.explain.attribution import joins_without
-from pairlight.models.base import PairModel
-from pairlight.inference.scoring import score_pairs
+from pairlight.explain.data import Explanation
+from pairlight.explain.explain import explain_pair
+from pairlight.inference.scorer import ModelScorer, Scorer
 from pairlight.text.tokenizer import TokenizedTexts
 
-if TYPE_CHECKING:
-    from pairlight.matcher import Matcher
-
-By = Literal["leave-one-out", "integrated-gradients", "mechanism"]
-Order = NDArray[np.intp]  # words, the highest ranked first
-SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)  # of the words of the right text
+RankingMethod = Literal["leave-one-out", "integrated-gradients", "mechanism"]
+WordOrder = NDArray[np.intp]  # word numbers, the highest ranked first
+DELETED_FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5)  # of the words of the right text
 
 
 @dataclass(frozen=True)
-class Deletion:
-    """How far the score falls, on average, as more and more of the highest ranked words are deleted."""
+class DeletionCurve:
+    """How much the score drops on average as more of the highest ranked words are deleted."""
 
-    by: By
-    falls: tuple[float, ...]  # for each of SHARES: score - score without these words, the mean over pairs
-    random: tuple[float, ...]  # the same with as many words of the same pairs, drawn at random
-    pairs: int  # that could be explained this way
-    error: float  # standard error of area - random_area, which are compared pair by pair; one pair tells nothing of it
+    method: RankingMethod
+    drops: tuple[float, ...]  # mean of score - score after deletion, for each of DELETED_FRACTIONS
+    random_drops: tuple[float, ...]  # the same for random words of the same pairs
+    pairs: int  # pairs that have an explanation by this method
+    error: float  # standard error of area - random_area over pairs; infinite for a single pair
 
     @property
     def area(self) -> float:
-        """The mean fall: the area between the deletion curve and the whole score. The larger, the more faithful."""
-        return float(np.mean(self.falls))
+        """The mean drop, which is the area above the deletion curve: the larger, the more faithful."""
+        return float(np.mean(self.drops))
 
     @property
     def random_area(self) -> float:
-        return float(np.mean(self.random))
+        return float(np.mean(self.random_drops))
 
     @property
-    def faithful(self) -> bool:
-        """Whether the score falls further than with random words, by more than chance explains."""
+    def better_than_random(self) -> bool:
+        """Whether the score drops more than for random words, by more than two standard errors."""
         return self.area - self.random_area > 2 * self.error
 
 
 def deletion_curves(
-    matcher: "Matcher",
-    pairs: Sequence[tuple[str, str]],
-    *,
-    seed: int = 1,
-    progress: Callable[[float], None] | None = None,
-) -> dict[By, Deletion]:
-    """For each kind of explanation that the model allows: delete the right words it ranks highest, and score again.
+    scorer: ModelScorer, pairs: Sequence[tuple[str, str]], *, seed: int = 1, progress: Progress | None = None
+) -> dict[RankingMethod, DeletionCurve]:
+    """Delete the highest ranked words of the right texts and score again, for each method that the model supports.
 
-    Right words only: who takes away both words of a match loses it once and has spent two. Words of equal rank, as all
-    are that an explanation does not name, are deleted in the random order that every kind must beat.
+    Only right words are deleted, because the second word of a match has no effect after the first is gone. Ties, such
+    as all words that an explanation does not mention, are broken by the random order that is also the baseline.
     """
     if not pairs:
-        raise InputError("There are no pairs to delete words of: give one or more.")
-    model, tokenizer = matcher.ready
+        raise InputError("There are no pairs to delete words from: give at least one.", option="pairs")
     rng = np.random.default_rng(seed)
-    texts = [*(text for pair in pairs for text in pair), ""]
-    encoded = tokenizer.encode(texts, matcher.options.max_length, parses=model.parses)
-    chance = [rng.random(length) for length in encoded.lengths[1::2]]
-    orders: dict[By, dict[int, Order]] = {by: {} for by in get_args(By)}
+    texts = scorer.tokenizer.tokenize([*(text for pair in pairs for text in pair), ""], scorer.max_length)
+    random = [rng.random(length) for length in texts.lengths[1::2]]
+    orders: dict[RankingMethod, dict[int, WordOrder]] = {method: {} for method in get_args(RankingMethod)}
     for number, pair in enumerate(pairs):
-        explained = matcher.explain(*pair)
-        for by, found in orders.items():
-            worth = right_worth(explained, by)
-            if worth is not None:
-                found[number] = np.lexsort((chance[number], -np.array(worth)))
+        explanation = explain_pair(scorer, *pair)
+        for method, order in orders.items():
+            values = right_word_values(explanation, method)
+            if values is not None:
+                order[number] = np.lexsort((random[number], -np.array(values)))
         if progress is not None:
             progress((number + 1) / len(pairs))
-    at_random = _falls(model, encoded, {number: each.argsort() for number, each in enumerate(chance)})
-    curves: dict[By, Deletion] = {}
-    for by, found in orders.items():
-        if found:
-            falls, random = _falls(model, encoded, found), at_random[list(found)]
-            ahead = (falls - random).mean(1)
-            error = float(ahead.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else math.inf
-            curves[by] = Deletion(by, _means(falls), _means(random), len(found), error)
+    random_drops = _score_drops(scorer, texts, {number: each.argsort() for number, each in enumerate(random)})
+    curves: dict[RankingMethod, DeletionCurve] = {}
+    for method, order in orders.items():
+        if order:
+            drops, baseline = _score_drops(scorer, texts, order), random_drops[list(order)]
+            gains = (drops - baseline).mean(1)
+            error = float(gains.std(ddof=1) / np.sqrt(len(order))) if len(order) > 1 else math.inf
+            curves[method] = DeletionCurve(method, _means(drops), _means(baseline), len(order), error)
     return curves
 
 
-def right_worth(it: Explanation, by: By) -> list[float] | None:
-    """What an explanation says each right word is worth; None where it does not say.
+def right_word_values(explanation: Explanation, method: RankingMethod) -> list[float] | None:
+    """The contribution of each right word according to a method; None if the explanation has none.
 
-    The mechanism of a model with a grid speaks by its cells, that of others by what its tables say of right words.
+    The method "mechanism" uses the top cells, or the tables of a model without a grid.
     """
-    if by != "mechanism":
-        found = it.by(by)
+    if method != "mechanism":
+        found = explanation.contributions_by(method)
         return None if found is None else list(found.right)
-    columns = [(it.grids[cell.grid].columns[cell.j], cell.adds) for cell in it.cells]
-    named = [(tuple(range(column.first, column.end)), adds) for column, adds in columns]
-    named = named or [(fact.right, fact.adds) for table in it.tables for fact in table.facts]
-    worth = [0.0] * len(it.right.words)
-    for words, adds in named:
+    cells = [(explanation.grids[cell.grid].columns[cell.j], cell.contribution) for cell in explanation.cells]
+    parts = [(tuple(range(column.first, column.end)), contribution) for column, contribution in cells]
+    parts = parts or [(fact.right, fact.contribution) for table in explanation.tables for fact in table.facts]
+    values = [0.0] * len(explanation.right.words)
+    for words, contribution in parts:
         for word in words:
-            worth[word] += (adds or 0.0) / len(words)
-    return worth if any(words for words, _ in named) else None
+            values[word] += (contribution or 0.0) / len(words)
+    return values if any(words for words, _ in parts) else None
 
 
-def _falls(model: PairModel, encoded: TokenizedTexts, orders: dict[int, Order]) -> NDArray[np.float64]:
-    """How far the score of each pair falls without the first words of an order.   [pairs, SHARES]
+def _score_drops(scorer: Scorer, texts: TokenizedTexts, orders: dict[int, WordOrder]) -> NDArray[np.float64]:
+    """How much the score of each pair drops without the first words of its order.   [pairs, DELETED_FRACTIONS]
 
-    Pair number p is texts 2p and 2p + 1, and the last text is the empty one as a model reads it. All are scored in one
-    go.
+    Pair p is texts 2p and 2p + 1. The last text is the empty text. All texts are scored in one call.
     """
-    spans = [slice(a, b) for a, b in pairwise(encoded.start)]
-    texts, shorter = [encoded.ids[span] for span in spans], []
+    spans = [slice(a, b) for a, b in pairwise(texts.start)]
+    ids, shorter = [texts.ids[span] for span in spans], []
     joins: list[NDArray[np.int32]] = []
     for number, order in orders.items():
-        right = texts[2 * number + 1]
-        for share in (0.0, *SHARES):
-            gone = order[: round(share * len(right))]
-            kept = np.delete(right, gone)
-            shorter.append(kept if len(kept) else texts[-1])
-            if encoded.joins is not None:
-                joins.append(joins_without(encoded.joins[spans[2 * number + 1]], set(gone.tolist())))
-    start = np.cumsum([0, *map(len, texts), *map(len, shorter)])
-    parses = None if encoded.joins is None else np.concatenate([encoded.joins, *joins])
-    both = TokenizedTexts(np.concatenate([*texts, *shorter]), start, 0, encoded.spelling, parses)
-    lefts = np.repeat(2 * np.array(list(orders)), 1 + len(SHARES))
-    scores = score_pairs(model, both, lefts, len(texts) + np.arange(len(shorter))).astype(float)
+        right = ids[2 * number + 1]
+        for fraction in (0.0, *DELETED_FRACTIONS):
+            deleted = order[: round(fraction * len(right))]
+            kept = np.delete(right, deleted)
+            shorter.append(kept if len(kept) else ids[-1])
+            if texts.joins is not None:
+                joins.append(joins_without(texts.joins[spans[2 * number + 1]], set(deleted.tolist())))
+    start = np.cumsum([0, *map(len, ids), *map(len, shorter)])
+    all_joins = None if texts.joins is None else np.concatenate([texts.joins, *joins])
+    both = TokenizedTexts(np.concatenate([*ids, *shorter]), start, 0, texts.ngrams, all_joins)
+    left = np.repeat(2 * np.array(list(orders)), 1 + len(DELETED_FRACTIONS))
+    scores = scorer.score_tokenized(both, left, len(ids) + np.arange(len(shorter))).astype(float)
     whole, *rest = scores.reshape(len(orders), -1).T
     return np.stack([whole - each for each in rest], 1)
 
 
-def _means(falls: NDArray[np.float64]) -> tuple[float, ...]:
-    return tuple(falls.mean(0).tolist())
+def _means(drops: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(drops.mean(0).tolist())

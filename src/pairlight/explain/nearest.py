@@ -1,4 +1,4 @@
-"""The training pairs that a model takes to be most like a pair, by what enters their scores."""
+"""The training pairs most similar to a pair, by the features that enter the model's score."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,118 +6,146 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from pairlight.data.batching import by_length
-from pairlight.data.pairs import Pairs
 from pairlight.core.errors import InputError
-from pairlight.explain.data import Neighbour
-from pairlight.explain.trace import apart, hooked, run
-from pairlight.models.base import PairModel
-from pairlight.inference.scoring import score_pairs, tokens
+from pairlight.data.batching import batches_by_length
+from pairlight.data.pairs import Pairs
+from pairlight.explain.data import Neighbor
+from pairlight.explain.trace import trace_pair
+from pairlight.inference.scorer import ModelScorer
+from pairlight.inference.scoring import TextNumbers, device_of
+from pairlight.layers.collate import collate
+from pairlight.layers.heads import WeightedSum
+from pairlight.layers.layer import Layer
+from pairlight.layers.tracing import tracing
 from pairlight.layers.types import Seq
+from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 
-SAMPLE = 1000  # pairs that the spread of a feature is taken from
+SAMPLE = 1000  # pairs that the standard deviations of features are computed from
 BATCH = 256
-Floats = NDArray[np.float64]
-Rows = NDArray[np.integer]
+Column = NDArray[np.float64]
 
 
-def nearest_pairs(model: PairModel, encoded: TokenizedTexts, pairs: Pairs, n: int) -> tuple[Neighbour, ...]:
-    """The `n` of these pairs most like that of texts 0 and 1, behind which the pairs' own texts stand encoded.
+def nearest_pairs(scorer: ModelScorer, left: str, right: str, pairs: Pairs, n: int = 5) -> tuple[Neighbor, ...]:
+    """The `n` of these pairs that are most similar to (left, right), most similar first; ties keep their order.
 
-    Alike are pairs of which the same enters the score: likeness = 1 / (1 + d), d the root mean square distance of what
-    the stage `score` is given, each number told in spreads of it over the pairs. A model without such a stage is asked
-    for the outermost stages that give one number a pair. With one that has none of those (BM25, aNMM) pairs of like
-    words are alike: the cosine of the counts of words, the mean of both sides. Of equals, the earlier pair comes first.
+    Features are the inputs of the scoring layers: see `scoring_layers`. Each is divided by its standard deviation over
+    the pairs. With d the root mean square difference of two pairs, their similarity is 1 / (1 + d). For a model without
+    such features it is the cosine similarity of word counts, averaged over the left and the right texts.
     """
     if n < 1:
-        raise InputError(f"n={n} pairs are none: ask for 1 or more.")
+        raise InputError(f"n={n} must be at least 1.", option="n")
     if not len(pairs):
-        raise InputError("There is no training pair to look among: give one or more.")
-    model = apart(model)
-    left, right = pairs.left.astype(np.int64) + 2, pairs.right.astype(np.int64) + 2
-    stages = scoring_stages(model, encoded)
-    if stages:
-        likeness, scores = _by_features(model, stages, encoded, left, right)
+        raise InputError("There are no training pairs to search: give at least one.", option="train_pairs")
+    left_numbers, right_numbers = pairs.left.astype(np.int64) + 2, pairs.right.astype(np.int64) + 2
+    texts = scorer.tokenize([left, right, *pairs.texts], np.r_[0, left_numbers], np.r_[1, right_numbers])
+    model = scorer.model.eval()
+    layers = scoring_layers(model, texts)
+    if layers:
+        similarity, scores = _compare_features(model, layers, texts, left_numbers, right_numbers)
     else:
-        likeness = (_shared(encoded, 0)[left] + _shared(encoded, 1)[right]) / 2
-        scores = score_pairs(model, encoded, left, right).astype(float)
+        similarity = (_word_cosines(texts, 0)[left_numbers] + _word_cosines(texts, 1)[right_numbers]) / 2
+        scores = scorer.score_tokenized(texts, left_numbers, right_numbers).astype(float)
     return tuple(
-        Neighbour(
+        Neighbor(
             pairs.texts[pairs.left[row]],
             pairs.texts[pairs.right[row]],
             float(pairs.labels[row]),
             float(scores[row]),
-            float(likeness[row]),
+            float(similarity[row]),
             int(row),
-            "score" if stages else "words",
+            "score" if layers else "words",
         )
-        for row in np.argsort(-likeness, kind="stable")[:n]
+        for row in np.argsort(-similarity, kind="stable")[:n]
     )
 
 
-def scoring_stages(model: PairModel, encoded: TokenizedTexts) -> list[nn.Module]:
-    """The stage `score`, else the outermost stages that give one number a pair; the longest text is read to see."""
+def scoring_layers(model: PairModel, texts: TokenizedTexts) -> list[Layer]:
+    """The layers whose inputs are the features of a pair.
+
+    This is the layer `score`. If it is a weighted sum over words, it is the layer that scores the words. If there is no
+    layer of this name, these are the layers of the model that return one number per pair. Layers that read the texts
+    themselves have no features.
+    """
+    # The longest text, because with a text of one word a number per word looks like a number per pair.
+    longest = collate(texts, np.array([texts.lengths.argmax()]), device_of(model))
+    children = list(model.children())
+    calls = [call for call in trace_pair(model, longest, longest).calls if call.layer in children]
     score = getattr(model, "score", None)
-    if isinstance(score, nn.Module):
-        return [score]
-    # Of a text of one word, a number a word could not be told from one a pair.
-    longest = tokens(encoded, np.array([encoded.lengths.argmax()]), _device(model))
-    seen = run(model, longest, longest)
-    one = {call.module for call in seen.calls if isinstance(call.output, Tensor) and call.output.numel() == 1}
-    return [stage for stage in model.children() if stage in one]
+    if isinstance(score, WeightedSum):
+        scored = [call.layer for call in calls if call.layer is not score and _word_features(call.args)]
+        return scored[-1:]
+    if not isinstance(score, Layer):
+        per_pair = {call.layer for call in calls if isinstance(call.output, Tensor) and call.output.numel() == 1}
+        return [layer for layer in children if layer in per_pair]
+    return [score] if any(call.layer is score and _features(call.args) for call in calls) else []
 
 
-def _by_features(
-    model: PairModel, stages: list[nn.Module], encoded: TokenizedTexts, left: Rows, right: Rows
-) -> tuple[Floats, Floats]:
-    (_, own, _), *_ = _read(model, stages, encoded, np.array([0]), np.array([1]))
+class _InputTrace:
+    """A LayerTrace that records the features that some layers are given."""
+
+    def __init__(self, layers: list[Layer]) -> None:
+        self.layers = layers
+        self.features: list[Tensor] = []
+
+    def watches(self, layer: Layer) -> bool:
+        return layer in self.layers
+
+    def call(self, layer: Layer, args: tuple[Any, ...]) -> Any:
+        self.features.extend(_features(args))
+        return layer.forward(*args)
+
+    def note(self, layer: Layer, value: Any) -> None:
+        pass
+
+
+def _features(args: tuple[Any, ...]) -> list[Tensor]:
+    """One vector per pair for each argument; vectors of words are added up.   [B, D] or [B, L, D] -> [B, D]"""
+    tensors = [arg.x if isinstance(arg, Seq) else arg for arg in args if isinstance(arg, (Tensor, Seq))]
+    return [x.sum(1) if x.dim() == 3 else x for x in tensors]
+
+
+def _word_features(args: tuple[Any, ...]) -> bool:
+    return any(isinstance(arg, Tensor) and arg.dim() == 3 for arg in args)
+
+
+def _compare_features(
+    model: PairModel, layers: list[Layer], texts: TokenizedTexts, left: TextNumbers, right: TextNumbers
+) -> tuple[Column, Column]:
+    """The similarity of each pair to the pair of texts 0 and 1, and its score."""
+    (_, own, _), *_ = _read_features(model, layers, texts, np.array([0]), np.array([1]))
     some = np.unique(np.linspace(0, len(left) - 1, min(SAMPLE, len(left))).astype(np.int64))
-    sample = torch.cat([features for _, features, _ in _read(model, stages, encoded, left[some], right[some])])
-    spread = sample.std(0, correction=0)
-    spread = torch.where(spread > 1e-6 * spread.max(), spread, 1.0)
-    likeness, scores = np.empty(len(left)), np.empty(len(left))
-    for rows, features, found in _read(model, stages, encoded, left, right):
-        distance = ((features - own) / spread).square().mean(1).sqrt()
-        likeness[rows], scores[rows] = 1 / (1 + distance).cpu().numpy(), found.cpu().numpy()
-    return likeness, scores
+    sample = torch.cat([features for _, features, _ in _read_features(model, layers, texts, left[some], right[some])])
+    std = sample.std(0, correction=0)
+    std = torch.where(std > 1e-6 * std.max(), std, 1.0)
+    similarity, scores = np.empty(len(left)), np.empty(len(left))
+    for rows, features, batch_scores in _read_features(model, layers, texts, left, right):
+        distance = ((features - own) / std).square().mean(1).sqrt()
+        similarity[rows], scores[rows] = 1 / (1 + distance).cpu().numpy(), batch_scores.cpu().numpy()
+    return similarity, scores
 
 
 @torch.no_grad()
-def _read(
-    model: PairModel, stages: list[nn.Module], encoded: TokenizedTexts, left: Rows, right: Rows
-) -> Iterator[tuple[Rows, Tensor, Tensor]]:
-    """Pairs in batches: their rows, what enters their scores [B, D], their scores [B]."""
-    device = _device(model)
-    for rows in by_length(encoded.lengths[left] * encoded.lengths[right], BATCH):
-        given: list[Tensor] = []
-
-        def take(_: nn.Module, args: tuple[Any, ...], __: Any, given: list[Tensor] = given) -> None:
-            given.extend(_vector(each) for each in args if isinstance(each, (Tensor, Seq)))
-
-        with hooked(stages, take):
-            scores = model(tokens(encoded, left[rows], device), tokens(encoded, right[rows], device))
-        yield rows, torch.cat(given, 1).double(), scores
+def _read_features(
+    model: PairModel, layers: list[Layer], texts: TokenizedTexts, left: TextNumbers, right: TextNumbers
+) -> Iterator[tuple[TextNumbers, Tensor, Tensor]]:
+    """Batches of pairs: their rows, features [B, D] and scores [B]."""
+    device = device_of(model)
+    for rows in batches_by_length(texts.lengths[left] * texts.lengths[right], BATCH):
+        trace = _InputTrace(layers)
+        with tracing(trace):
+            scores = model(collate(texts, left[rows], device), collate(texts, right[rows], device))
+        yield rows, torch.cat(trace.features, 1).double(), scores
 
 
-def _vector(given: Tensor | Seq) -> Tensor:
-    """One vector a pair: what is given word by word is added up.   [B, D] or [B, L, D] -> [B, D]"""
-    x = given.x if isinstance(given, Seq) else given
-    return x.sum(1) if x.dim() == 3 else x
-
-
-def _shared(encoded: TokenizedTexts, text: int) -> Floats:
-    """The cosine of the counts of words of one text with each text."""
+def _word_cosines(texts: TokenizedTexts, number: int) -> Column:
+    """The cosine similarity of the word counts of one text to those of each text."""
     counts = [
         dict(zip(*np.unique(words, return_counts=True), strict=True))
-        for words in np.split(encoded.ids, encoded.start[1:-1])
+        for words in np.split(texts.ids, texts.start[1:-1])
     ]
-    long = np.sqrt([sum(count**2 for count in words.values()) for words in counts])
-    same = [sum(count * words.get(word, 0) for word, count in counts[text].items()) for words in counts]
-    return np.asarray(same / (long[text] * long))
-
-
-def _device(model: PairModel) -> torch.device:
-    return next((p.device for p in [*model.parameters(), *model.buffers()]), torch.device("cpu"))
+    norms = np.sqrt([sum(count**2 for count in words.values()) for words in counts])
+    products = [sum(count * words.get(word, 0) for word, count in counts[number].items()) for words in counts]
+    return np.asarray(products / (norms[number] * norms))

@@ -121,7 +121,7 @@ def edited_scores(trace: Trace, layer: Layer, change: Callable[[Tensor], Tensor]
 
 
 def recorded_outputs(trace: Trace, layers: Collection[Layer], copies: int) -> dict[Layer, list[Any]]:
-    """The outputs to replay of each layer, in the order of its calls: those of `layers` and of the layers before them."""
+    """The outputs of these layers and of the layers before them, in the order of the calls of each layer."""
     last = max((number for number, call in enumerate(trace.calls) if call.layer in layers), default=-1)
     outputs: dict[Layer, list[Any]] = {}
     for call in trace.calls[: last + 1]:
@@ -161,10 +161,8 @@ def output_list(output: Any) -> list[Any]:
     return list(output) if isinstance(output, (list, tuple)) else [output]
 
 
-def _outermost(
-    layer: Layer, targets: Collection[Layer], outputs: Mapping[Layer, list[Any]]
-) -> Iterator[Layer]:
-    """The layers to replay: the targets, and the outermost other layers that returned sequences or grids of the pair."""
+def _outermost(layer: Layer, targets: Collection[Layer], outputs: Mapping[Layer, list[Any]]) -> Iterator[Layer]:
+    """The layers to replay: the targets, and the outermost other layers whose outputs are sequences or grids."""
     for child in layer.children():
         contains_target = any(inner in targets for inner in child.all_layers())
         if child in outputs and (child in targets or (not contains_target and all(map(_is_of_pair, outputs[child])))):

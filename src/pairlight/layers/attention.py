@@ -8,10 +8,7 @@ from pairlight.layers.types import Array, Seq, Tokens, tile_left_vectors
 
 def attention_weights(gate: Layer, u: Seq) -> Array:
     """a_t of a gate, n a_t if it rescales, 1 without a gate; 0 under padding.   Seq -> [B, L]"""
-    if not isinstance(gate, AttentionGate):
-        return array_namespace(u.x).cast(u.mask, u.x)
-    a = gate.weights(u)
-    return a * u.lengths[:, None] if gate.rescale else a
+    return gate.factors(u) if isinstance(gate, AttentionGate) else array_namespace(u.x).cast(u.mask, u.x)
 
 
 def embed_with_attention(embed: WordEmbedding, left: Tokens, right: Tokens) -> tuple[Seq, Seq, Array, Array]:

@@ -48,14 +48,17 @@ class AttentionGate(Layer):
         self.rescale = rescale
 
     def weights(self, u: Seq) -> Array:
+        """a_t: [B, L]."""
         xp = array_namespace(u.x)
-        return xp.softmax(xp.where(u.mask, u.x @ self.w, -float("inf")), 1)  # [B, L]
+        return xp.softmax(xp.where(u.mask, u.x @ self.w, -float("inf")), 1)
+
+    def factors(self, u: Seq) -> Array:
+        """a_t, or n a_t if rescaled: [B, L]."""
+        a = self.weights(u)
+        return a * array_namespace(a).cast(u.lengths, a)[:, None] if self.rescale else a
 
     def forward(self, u: Seq) -> Seq:
-        a = self.weights(u)
-        if self.rescale:
-            a = a * u.lengths[:, None]
-        return u.with_x(u.x * a[..., None])
+        return u.with_x(u.x * self.factors(u)[..., None])
 
 
 class WordEmbedding(Layer):

@@ -9,8 +9,8 @@ from pairlight.layers.types import Array, Grid
 class GridCNN(Layer):
     """z = s pooled to side x side, then z = tanh(W * z + b) pooled to the side of each block.   Grid -> [B, D]
 
-    The convolutions use all windows that overlap the grid. A block is (maps, side). tanh is monotonic, so it follows the
-    pooling, where fewer values are left.
+    The convolutions use all windows that overlap the grid. A block is (maps, side). tanh is monotonic, so it follows
+    the pooling, where fewer values are left.
     """
 
     def __init__(self, side: int, blocks: list[tuple[int, int]], window: int) -> None:

@@ -44,7 +44,7 @@ class TopicPatches(Layer):
 
 
 class LinkedTopics(Layer):
-    """h_q = sigmoid(sum over the topics p linked to q of W_qp h_p + b), with K units per topic.   [B, T·K] -> [B, T'·K]"""
+    """h_q = sigmoid(sum over the topics p linked to q of W_qp h_p + b).   [B, fine·K] -> [B, coarse·K]"""
 
     links: Array
 

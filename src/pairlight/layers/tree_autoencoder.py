@@ -4,8 +4,8 @@ import torch
 from torch.nn import functional as F
 
 from pairlight.layers.layer import Layer, buffer
-from pairlight.layers.trees import Trees, build_trees
 from pairlight.layers.tracing import note
+from pairlight.layers.trees import Trees, build_trees
 from pairlight.layers.types import Array, Seq
 
 # Errors that differ by less count as equal, and the first pair is joined, so that rounding never decides about a tree.

@@ -8,12 +8,14 @@ belongs to left text r mod B. Layers that combine both texts first repeat the le
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from pairlight.layers.backends import array_namespace
 
 if TYPE_CHECKING:
-    from torch import Tensor as Array
+    from torch import Tensor
+
+    Array: TypeAlias = Tensor
 else:
     Array = Any  # a torch.Tensor, or a NumPy array if the model runs without PyTorch
 

@@ -19,7 +19,7 @@ class WindowMax(Layer):
 
     def windows(self, u: Seq) -> Array:
         """The window around every word: [B, L, D]."""
-        return sum_windows(F.pad(u.x, (0, 0, 1, 1)))
+        return sum_windows(F.pad(u.with_x(u.x).x, (0, 0, 1, 1)))
 
 
 def sum_windows(x: Array) -> Array:

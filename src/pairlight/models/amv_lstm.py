@@ -24,8 +24,8 @@ class AMVLSTM(DualEncoder[Seq]):
     s    = w · relu(W q + b) + c
 
     gate=left, right and both are the paper's aMV-LSTM (Q), (A) and (Q+A). That the two directions are compared
-    separately is our interpretation of its figure and of its note on pooling; the hidden units of the MLP are not in the
-    paper.
+    separately is our interpretation of its figure and of its note on pooling; the hidden units of the MLP are not in
+    the paper.
 
     Settings:
       hidden       hidden units of the LSTM in each direction

@@ -5,7 +5,7 @@ import torch
 
 from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
-from pairlight.data.topics import PairTopics, linked, overlap
+from pairlight.data.topics import PairTopics, link_topics, topic_overlap
 from pairlight.layers.basic import Linear
 from pairlight.layers.settings import Seed, Size
 from pairlight.layers.topics import LinkedTopics, TopicPatches
@@ -24,15 +24,15 @@ class DeepMatch(PairModel):
     s        = w · c + a
 
     The topics are found by LDA on the positive training pairs, once for each number of topics; the same word is two
-    different words in left and right texts. A patch has the most probable words of a topic for each of the two texts; the
-    patches of coarse topics are proportionally larger. A coarse topic is linked to the fine topics whose patches overlap
-    most with its own, and every fine topic is linked to at least one coarse topic.
+    different words in left and right texts. A patch has the most probable words of a topic for each of the two texts;
+    the patches of coarse topics are proportionally larger. A coarse topic is linked to the fine topics whose patches
+    overlap most with its own, and every fine topic is linked to at least one coarse topic.
 
     The bilinear patches and the links between topics of several resolutions are the paper's. The measure of overlap and
     all sizes are ours, and the logistic function of the score is left to the loss.
 
-    Unlike the paper: LDA by variational inference (gensim), not by Gibbs sampling. Stop words are kept: without them the
-    model learned little on WikiQA dev.
+    Unlike the paper: LDA by variational inference (gensim), not by Gibbs sampling. Stop words are kept: without them
+    the model learned little on WikiQA dev.
 
     Settings:
       topics     number of topics in each layer, finest first
@@ -71,16 +71,16 @@ class DeepMatch(PairModel):
         self.score = Linear(committee, 1)
 
     def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
-        found = PairTopics(texts, pairs, vocab=self.vocab, passes=self.passes, seed=self.seed)
-        patches = [found.patches(count, self.patches.patch * self.counts[0] // count) for count in self.counts]
-        for side, words in (("left", patches[0].left), ("right", patches[0].right)):
+        lda = PairTopics(texts, pairs, vocab=self.vocab, passes=self.passes, seed=self.seed)
+        topics = [lda.top_words(count, self.patches.patch * self.counts[0] // count) for count in self.counts]
+        for side, words in (("left", topics[0].left), ("right", topics[0].right)):
             distinct = np.unique(words[words > 0])
             index = np.zeros(self.vocab + 1, np.int64)
             index[distinct] = np.arange(1, len(distinct) + 1)
             getattr(self.patches, f"{side}_index").copy_(torch.from_numpy(index))
             getattr(self.patches, f"{side}_patches").copy_(torch.from_numpy(index[words]))
-        for layer, fine, coarse in zip(self.linked, patches, patches[1:], strict=False):
-            layer.links.copy_(torch.from_numpy(linked(overlap(fine, coarse), self.min_links)))
+        for layer, fine, coarse in zip(self.linked, topics, topics[1:], strict=False):
+            layer.links.copy_(torch.from_numpy(link_topics(topic_overlap(fine, coarse), self.min_links)))
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         h = self.patches(left, right)  # [B, T·K]

@@ -27,7 +27,8 @@ class DRMM(PairModel):
     """Score the histogram of similarities of each left word, and weight the words by their idf.
 
     s_ij = cosine of x_i and y_j; 1 for identical words, 0 if either is out of vocabulary or has no vector
-    h_ik = number of s_ij in bin k: bins of equal width from -1 to 1, the last for identical words; by default log10(1 + h)
+    h_ik = number of s_ij in bin k: bins of equal width from -1 to 1, the last for identical words; by default its
+           log10(1 + h)
     z_i  = tanh(W2 tanh(W1 h_i + b1) + b2)
     g_i  = exp(w idf_i) / sum_l exp(w idf_l),   idf = ln((N + 1) / df) over the N right texts in training
     s    = sum_i g_i z_i
@@ -62,11 +63,11 @@ class DRMM(PairModel):
         **embedding: Unpack[EmbeddingSettings],
     ) -> None:
         self.vocab, self.counts = vocab, counts
+        self.idf_gate = IdfGate(vocab) if idf else None
         self.embed = WordEmbedding(vocab, **embedding)
         self.interact = WordCosine(vocab)
         self.aggregate = Histogram(bins)
         self.feed_forward = Sequential(Linear(bins, hidden), Tanh(), Linear(hidden, 1), Tanh())
-        self.idf_gate = IdfGate(vocab) if idf else None
         self.score = WeightedSum()
 
     def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:

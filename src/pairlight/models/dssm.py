@@ -19,8 +19,8 @@ class DSSM(DualEncoder[Array]):
     y = tanh(W4 g + b4)
     s = cosine(y of the left text, y of the right text)
 
-    Both texts share all weights, which are initialized with Glorot's bound. Trained with a softmax over one positive and
-    J negatives; the paper does not give its smoothing factor and learning rate.
+    Both texts share all weights, which are initialized with Glorot's bound. Trained with a softmax over one positive
+    and J negatives; the paper does not give its smoothing factor and learning rate.
 
     Unlike the paper: the optimizer is Adam with weight decay, not plain gradient descent.
 

@@ -28,8 +28,8 @@ class ESIM(PairModel):
 
     The sequential model, without trees; layers, sizes and training are those of the authors' code.
 
-    Unlike the paper: one score instead of three classes; weights are initialized uniformly, not orthogonally; the max of
-    r is over the words of a text, where the authors' code includes zeros for padding.
+    Unlike the paper: one score instead of three classes; weights are initialized uniformly, not orthogonally; the max
+    of r is over the words of a text, where the authors' code includes zeros for padding.
 
     Settings:
       hidden   hidden units of the LSTMs in each direction and of the hidden layers

@@ -20,8 +20,8 @@ class KNRM(PairModel):
     φ_k  = sum_i log sum_j exp(-(s_ij - μ_k)² / 2σ_k²)
     s    = tanh(w · φ + c)
 
-    μ = 1, σ = 0.001 for identical words; μ = 0.9, 0.7, ... -0.9, σ = 0.1 for the other kernels. As in the authors' code,
-    the logarithm is multiplied by 0.01 and the sum of a kernel is at least 10⁻¹⁰.
+    μ = 1, σ = 0.001 for identical words; μ = 0.9, 0.7, ... -0.9, σ = 0.1 for the other kernels. As in the authors'
+    code, the logarithm is multiplied by 0.01 and the sum of a kernel is at least 10⁻¹⁰.
 
     Unlike the paper: a gate, if used, weights the logarithms of left words and the kernels of right words; the authors'
     code leaves out-of-vocabulary words out, here identical ones match like all words.

@@ -17,8 +17,8 @@ class LSTMRNN(DualEncoder[Array]):
     h_t = LSTM(x)_t
     s   = cosine(h_n of the left text, h_m of the right text)
 
-    Unlike the paper: the inputs are word vectors, not character trigrams; the LSTM has no peepholes; and the loss is the
-    pairwise hinge. This is the form that the MV-LSTM paper compares itself with.
+    Unlike the paper: the inputs are word vectors, not character trigrams; the LSTM has no peepholes; and the loss is
+    the pairwise hinge. This is the form that the MV-LSTM paper compares itself with.
 
     Settings:
       hidden  hidden units of the LSTM

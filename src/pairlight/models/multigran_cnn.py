@@ -33,8 +33,8 @@ class MultiGranCNN(DualEncoder[Seq]):
     separate for both texts, relu instead of tanh, s_ij = relu(u_i·M v_j + b) (b is ours), and no convolutions over the
     grid.
 
-    Levels, similarities and both networks are the paper's, the formulas as we remember them; width, layers and least are
-    from code that cites it; the sizes of the network over the grid are ours.
+    Levels, similarities and both networks are the paper's, the formulas as we remember them; width, layers and least
+    are from code that cites it; the sizes of the network over the grid are ours.
 
     Unlike the paper: the hidden layer uses relu; the network over the text is not pretrained on unlabeled text.
 

@@ -26,12 +26,13 @@ class PACRR(PairModel):
     """Keep the k largest similarities of each left word, for single words and n x n windows, and run an LSTM over them.
 
     s_ij  = cosine of x_i and y_j; 1 for identical words, 0 if either is out of vocabulary or has no vector
-    c1    = s,   cn = max over the feature maps of relu(Wn * s + bn), n x n windows centered on every cell, n = 2 .. grams
+    c1    = s,   cn = max over the feature maps of relu(Wn * s + bn) with n x n windows, n = 2 .. grams
     p_i   = [softmax(idf)_i ; k largest of row i of c1 ; .. ; k largest of row i of c_grams], largest first
     s     = output of an LSTM with one unit over p_1 .. p_n, at the last word of the left text
     idf   = ln(1 + (N - df + 0.5) / (df + 0.5)), where df of the N right texts in training contain the word
 
-    A window of even size has its extra row and column after the cell. Rows with fewer than k words are padded with zeros.
+    Windows are centered on their cell; a window of even size has its extra row and column after the cell. Rows with
+    fewer than k words are padded with zeros.
 
     Unlike the paper: texts have no fixed length, so the LSTM ends at the last word of the left text and right texts are
     not truncated; the gates of the LSTM are sigmoids, not piecewise linear; the idf is that of our BM25; the optimizer

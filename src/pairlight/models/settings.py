@@ -4,7 +4,6 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pairlight.core.errors import InputError, unknown_name
@@ -41,7 +40,6 @@ class Setting:
         return parsed
 
 
-@cache
 def model_settings(model: type[Any]) -> dict[str, Setting]:
     """All settings of a model, its own first, then the shared ones."""
     own, shared = _declared(model), {}

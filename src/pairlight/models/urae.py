@@ -26,15 +26,15 @@ class URAE(DualEncoder[Seq]):
     """Encode every node of a text's tree with an autoencoder and compare the distances of all nodes.
 
     p    = tanh(W [a ; b] + c) for the children a, b of a node; the vector of a leaf is that of its word
-    s_ij = -|p_i - p_j| for all nodes of the two trees: words, then inner nodes, second child before first, the root last
+    s_ij = -|p_i - p_j| for all nodes of the two trees: words, inner nodes with second children first, the root last
     g    = s max-pooled to grid x grid, in segments of the pair's own numbers of nodes
     q    = (g - mean) / (3 std), clipped to ±1, mapped to 0.1 .. 0.9; mean and std are those of the training pairs
     s    = w · q + a
 
     Before the model is trained, W is trained without labels on the training texts: all words below an inner node are
     decoded from its vector by repeating [a' ; b'] = tanh(V p + d), and |x - x'|² is minimized. W then stays fixed. If a
-    text is given with brackets, as in ((the cat) (sat down)), they define its tree. Otherwise the tree is greedy: the two
-    neighbors with the smallest reconstruction error are joined next.
+    text is given with brackets, as in ((the cat) (sat down)), they define its tree. Otherwise the tree is greedy: the
+    two neighbors with the smallest reconstruction error are joined next.
 
     The largest -|.| is the paper's smallest distance. As in the paper, the rows of texts smaller than the grid are
     doubled.

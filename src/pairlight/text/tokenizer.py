@@ -174,7 +174,7 @@ class Tokenizer:
 
         try:
             backend = Backend.from_str(content.decode("utf-8"))
-        except Exception as error:  # the backend raises bare Exception for whatever is wrong with the content
+        except Exception as error:  # the backend raises bare Exception for every kind of damage
             raise InputError(f"{source} is damaged ({error}): copy the model folder again or train again.") from None
         return cls(backend, inputs)
 

@@ -1,1 +1,1 @@
-"""Explanations as terminal text, images and web pages."""
+"""Renders explanations in the terminal, as images and as HTML pages."""

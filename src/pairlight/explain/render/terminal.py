@@ -1,6 +1,7 @@
-"""An explanation in a terminal: both texts shaded by what their words add, the cells that count, a small heat map.
+"""Renders explanations in a terminal: shaded texts, top cells and a small heat map.
 
-Colour is never the only sign: without it, words carry their numbers and the heat map is drawn in shades of grey.
+Color is never the only way to tell values apart: without it, words are listed with their contributions, and the heat
+map uses characters of different density.
 """
 
 import re
@@ -11,53 +12,54 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from pairlight.explain.data import Comparison, Contributions, Explanation, Grid, Side, Span
+from pairlight.explain.data import AxisLabel, Comparison, Contributions, Explanation, GridView, TextView
 
 SHADES = " ░▒▓█"
 CIVIDIS = ((0, 34, 78), (53, 69, 108), (102, 105, 112), (148, 142, 119), (200, 184, 102), (254, 232, 56))
-ADDS, TAKES = (33, 102, 172), (217, 95, 2)  # blue and orange: told apart by every eye
-MARKED = 5  # words that are named on either side
-ROWS = 40  # of a heat map, at most
-LABEL = 14  # width of a row's label, at most
+POSITIVE, NEGATIVE = (33, 102, 172), (217, 95, 2)  # blue and orange, which color-blind readers can distinguish
+TOP = 5  # words, cells and rows of a table that are listed
+MAX_ROWS = 40  # of the heat map
+MAX_LABEL = 14  # width of a row label
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and line end
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all control characters but tab and newline
 
 
 def line(text: str = "", style: str = "") -> Text:
-    """A line of the same length that commands nothing: a terminal would obey the control characters of a text."""
+    """A line without control characters, which a terminal would execute; its length does not change."""
     return Text(_CONTROL.sub(" ", text), style)
 
 
-class Shown:
-    """One explanation, as wide as the terminal."""
+class ExplanationView:
+    """A rich renderable of one explanation, as wide as the terminal."""
 
     def __init__(self, explanation: Explanation) -> None:
         self.explanation = explanation
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        it, coloured = self.explanation, console.color_system is not None and not console.no_color
-        chance = "" if it.probability is None else f", probability {it.probability:.2f}"
-        yield line(f"{it.model}: score {it.score:.4f}{chance}", "bold")
-        adds = it.contributions[0] if it.contributions else None
-        for name, side, values in (
-            ("left", it.left, adds.left if adds else ()),
-            ("right", it.right, adds.right if adds else ()),
+        it, color = self.explanation, console.color_system is not None and not console.no_color
+        probability = "" if it.probability is None else f", probability {it.probability:.2f}"
+        yield line(f"{it.model}: score {it.score:.4f}{probability}", "bold")
+        contributions = it.contributions[0] if it.contributions else None
+        for name, text, values in (
+            ("left", it.left, contributions.left if contributions else ()),
+            ("right", it.right, contributions.right if contributions else ()),
         ):
-            beside = Table.grid(padding=(0, 1))
-            beside.add_row(line(f"\n{name:6}", "dim"), line("\n") + shaded(side, values, _largest(adds), coloured))
-            if adds is not None:
-                beside.add_row("", line(_named(side, values), "dim"))
-            yield beside
-        if adds is not None:
+            columns = Table.grid(padding=(0, 1))
+            shaded = shade_words(text, values, _largest(contributions), color)
+            columns.add_row(line(f"\n{name:6}", "dim"), line("\n") + shaded)
+            if contributions is not None:
+                columns.add_row("", line(_top_words(text, values), "dim"))
+            yield columns
+        if contributions is not None:
             yield line()
-            yield line("Shade and numbers: how far the score falls when the word is left out.", "dim")
-        yield from _sections(it, options.max_width, coloured)
+            yield line("Shades and numbers: the score minus the score without the word.", "dim")
+        yield from _sections(it, options.max_width, color)
         for note in it.notes:
             yield line(f"\n{note}", "dim")
 
 
-class Ranked:
-    """Several right texts beside each other: the ranking, what makes the difference, then each by itself."""
+class ComparisonView:
+    """A rich renderable of several right texts: the ranking, what makes the difference, and each explanation."""
 
     def __init__(self, comparison: Comparison) -> None:
         self.comparison = comparison
@@ -67,134 +69,135 @@ class Ranked:
         for rank, each in enumerate(it.explanations, 1):
             yield line(f"{rank:3}  {each.score:8.4f}  {each.right.text}")
         words = it.explanations[0].left.words
-        for rank, less in enumerate(it.left, 2):
-            best = sorted(range(len(less)), key=lambda i: -less[i])[:MARKED]
-            why = ", ".join(f"{words[i].text} {less[i]:+.2f}" for i in best if less[i] > 0) or "none"
-            yield line(f"\nLeft words that do more for 1 than for {rank}: {why}")
-        for rank, apart in enumerate(it.cells, 2):
-            if apart:
-                yield line(f"\nCells that make the difference between 1 and {rank}:")
-            for gap in apart[:MARKED]:
-                name = f"  ({gap.grid})" if len({cell.grid for cell in apart}) > 1 else ""
-                yield line(f"     {gap.left} ↔ {gap.right} {gap.adds:+.2f}{name}")
+        for rank, differences in enumerate(it.left_differences, 2):
+            top = sorted(range(len(differences)), key=lambda i: -differences[i])[:TOP]
+            listed = ", ".join(f"{words[i].text} {differences[i]:+.2f}" for i in top if differences[i] > 0) or "none"
+            yield line(f"\nLeft words that contribute more to 1 than to {rank}: {listed}")
+        for rank, cells in enumerate(it.cell_differences, 2):
+            if cells:
+                yield line(f"\nCells with the largest differences between 1 and {rank}:")
+            for cell in cells[:TOP]:
+                grid = f"  ({cell.grid})" if len({each.grid for each in cells}) > 1 else ""
+                yield line(f"     {cell.left} ↔ {cell.right} {cell.contribution:+.2f}{grid}")
         for rank, each in enumerate(it.explanations, 1):
             yield line(f"\n─── {rank} ───")
-            yield Shown(each)
+            yield ExplanationView(each)
 
 
-def shaded(side: Side, values: Sequence[float], largest: float, coloured: bool) -> Text:
-    """A text as it was written, each word on a ground as strong as what it adds, where there is colour."""
-    text = line(side.text)
-    for word, value in zip(side.words, values, strict=False):
+def shade_words(text: TextView, values: Sequence[float], largest: float, color: bool) -> Text:
+    """The original text, with the background of each word colored by its value."""
+    shaded = line(text.text)
+    for word, value in zip(text.words, values, strict=False):
         strength = abs(value) / largest if largest else 0.0
-        if coloured and strength > 0.08:
-            text.stylize(_ground(ADDS if value > 0 else TAKES, strength), word.start, word.end)
-    return text
+        if color and strength > 0.08:
+            shaded.stylize(_background(POSITIVE if value > 0 else NEGATIVE, strength), word.start, word.end)
+    return shaded
 
 
-def heat_map(it: Explanation, width: int, coloured: bool) -> Iterable[Text]:
-    """A grid as wide as fits: the rows and columns with the largest values where not all of them do."""
-    at = it.shown
-    if at is None:
+def heat_map(it: Explanation, width: int, color: bool) -> Iterable[Text]:
+    """The main grid, reduced to the rows and columns with the largest values if it does not fit."""
+    number = it.main_grid
+    if number is None:
         return
-    grid = it.grids[at]
-    labels = [_clipped(span.label, LABEL) for span in grid.rows]
+    grid = it.grids[number]
+    labels = [_shortened(label.text, MAX_LABEL) for label in grid.rows]
     margin = max(map(cell_len, labels)) + 1
-    wide = 2 if 2 * len(grid.columns) + margin <= width else 1
-    rows = _kept([max(map(abs, row)) for row in grid.values], ROWS)
-    columns = _kept([max(map(abs, column)) for column in zip(*grid.values, strict=True)], (width - margin) // wide)
+    cell_width = 2 if 2 * len(grid.columns) + margin <= width else 1
+    rows = _largest_indices([max(map(abs, row)) for row in grid.values], MAX_ROWS)
+    column_sizes = [max(map(abs, column)) for column in zip(*grid.values, strict=True)]
+    columns = _largest_indices(column_sizes, (width - margin) // cell_width)
     on_path = {cell for path in it.paths[:1] for cell in path.cells} if grid.kind == "state" else set()
     marks = {
-        (cell.i, cell.j): str(cell.order) for cell in it.cells if cell.grid == at and cell.order < 10 and not on_path
+        (cell.i, cell.j): str(cell.rank) for cell in it.cells if cell.grid == number and cell.rank < 10 and not on_path
     }
     low, high = _range(grid)
-    yield line(f"{grid.name}, {low:.2f} to {high:.2f}" + ("; path marked •" if on_path else "; cells numbered"), "bold")
-    for letters in _upright([grid.columns[j] for j in columns], wide):
+    legend = "the path is marked •" if on_path else "top cells are numbered"
+    yield line(f"{grid.name}, {low:.2f} to {high:.2f}; {legend}", "bold")
+    for letters in _vertical_labels([grid.columns[j] for j in columns], cell_width):
         yield line(" " * margin + letters, "dim")
     for i in rows:
         row = line(set_cell_size(labels[i], margin), "dim")
         for j in columns:
             share = (grid.values[i][j] - low) / (high - low) if high > low else 0.0
             mark = "•" if (i, j) in on_path else marks.get((i, j), "")
-            row.append_text(_square(share, mark, wide, coloured))
+            row.append_text(_square(share, mark, cell_width, color))
         yield row
-    hidden = len(grid.rows) * len(grid.columns) - len(rows) * len(columns)
-    if hidden:
+    if len(rows) < len(grid.rows) or len(columns) < len(grid.columns):
         yield line(f"({len(rows)} of {len(grid.rows)} rows, {len(columns)} of {len(grid.columns)} columns)", "dim")
 
 
-def _sections(it: Explanation, width: int, coloured: bool) -> Iterable[Text]:
+def _sections(it: Explanation, width: int, color: bool) -> Iterable[Text]:
     if it.cells:
-        yield line("\nCells that count", "bold")
-        for cell in it.cells[:MARKED]:
+        yield line("\nTop cells", "bold")
+        several = len([grid for grid in it.grids if grid.kind == "interaction"]) > 1
+        for cell in it.cells[:TOP]:
             grid = it.grids[cell.grid]
-            pair = f"{grid.rows[cell.i].label} ↔ {grid.columns[cell.j].label}"
-            adds = "" if cell.adds is None else f"  adds {cell.adds:+.3f}"
-            name = f"  ({grid.name})" if cell.grid or len([g for g in it.grids if g.kind == "interaction"]) > 1 else ""
-            yield line(f"{cell.order:3}  {pair} {cell.value:.2f}{adds}{name}")
-    if it.shown is not None:
+            words = f"{grid.rows[cell.i].text} ↔ {grid.columns[cell.j].text}"
+            adds = "" if cell.contribution is None else f"  adds {cell.contribution:+.3f}"
+            name = f"  ({grid.name})" if several else ""
+            yield line(f"{cell.rank:3}  {words} {cell.value:.2f}{adds}{name}")
+    if it.main_grid is not None:
         yield line()
-        yield from heat_map(it, width, coloured)
+        yield from heat_map(it, width, color)
     for weights in it.weights:
-        for side, values in ((it.left, weights.left), (it.right, weights.right)):
+        for text, values in ((it.left, weights.left), (it.right, weights.right)):
             if values is not None:
-                best = sorted(range(len(values)), key=lambda t: -values[t])[:MARKED]
-                yield line(f"\n{weights.name}: " + ", ".join(f"{side.words[t].text} {values[t]:.2f}" for t in best))
+                top = sorted(range(len(values)), key=lambda t: -values[t])[:TOP]
+                yield line(f"\n{weights.name}: " + ", ".join(f"{text.words[t].text} {values[t]:.2f}" for t in top))
     for table in it.tables:
         yield line(f"\n{table.name}", "bold")
-        yield line(table.about, "dim")
-        for fact in table.facts[:MARKED]:
+        yield line(table.description, "dim")
+        for fact in table.facts[:TOP]:
             numbers = "".join(f"  {name} {value:.3g}" for name, value in (fact.values or {}).items())
-            adds = "" if fact.adds is None else f"  adds {fact.adds:+.3f}"
+            adds = "" if fact.contribution is None else f"  adds {fact.contribution:+.3f}"
             yield line(f"     {fact.label}{adds}{numbers}")
-        if len(table.facts) > MARKED:
-            yield line(f"     ({len(table.facts) - MARKED} more lines in the page and in JSON)", "dim")
+        if len(table.facts) > TOP:
+            yield line(f"     ({len(table.facts) - TOP} more rows in HTML and JSON)", "dim")
     if it.nearest:
-        yield line("\nTraining pairs most like this one", "bold")
+        yield line("\nMost similar training pairs", "bold")
         for near in it.nearest:
-            numbers = f"like {near.likeness:.2f}  label {near.label:g}  score {near.score:.2f}"
+            numbers = f"similarity {near.similarity:.2f}  label {near.label:g}  score {near.score:.2f}"
             yield line(f"     {numbers}\n       {near.left}\n       {near.right}")
 
 
-def _named(side: Side, values: Sequence[float]) -> str:
-    """The words that count most, with their numbers, in the order of the text."""
-    best = sorted(range(len(values)), key=lambda t: -abs(values[t]))[:MARKED]
-    return ", ".join(f"{side.words[t].text} {values[t]:+.2f}" for t in sorted(best))
+def _top_words(text: TextView, values: Sequence[float]) -> str:
+    """The words with the largest absolute values, in the order of the text."""
+    top = sorted(range(len(values)), key=lambda t: -abs(values[t]))[:TOP]
+    return ", ".join(f"{text.words[t].text} {values[t]:+.2f}" for t in sorted(top))
 
 
-def _largest(adds: Contributions | None) -> float:
-    return 0.0 if adds is None else max(map(abs, (*adds.left, *adds.right)), default=0.0)
+def _largest(contributions: Contributions | None) -> float:
+    return 0.0 if contributions is None else max(map(abs, (*contributions.left, *contributions.right)), default=0.0)
 
 
-def _range(grid: Grid) -> tuple[float, float]:
+def _range(grid: GridView) -> tuple[float, float]:
     values = [value for row in grid.values for value in row]
     return min(values), max(values)
 
 
-def _kept(weight: Sequence[float], most: int) -> list[int]:
-    best = sorted(range(len(weight)), key=lambda place: -weight[place])[: max(most, 1)]
-    return sorted(best)
+def _largest_indices(sizes: Sequence[float], count: int) -> list[int]:
+    return sorted(sorted(range(len(sizes)), key=lambda index: -sizes[index])[: max(count, 1)])
 
 
-def _clipped(label: str, width: int) -> str:
+def _shortened(label: str, width: int) -> str:
     return label if cell_len(label) <= width else set_cell_size(label, width - 1) + "…"
 
 
-def _upright(columns: Sequence[Span], wide: int) -> list[str]:
-    """Column labels written downwards, at most so many letters; a letter of double width needs a column of two."""
-    labels = [[letter if cell_len(letter) <= wide else "?" for letter in column.label[:10]] for column in columns]
-    deep = max(map(len, labels), default=0)
-    labels = [[" "] * (deep - len(label)) + label for label in labels]
-    return ["".join(set_cell_size(label[line], wide) for label in labels) for line in range(deep)]
+def _vertical_labels(columns: Sequence[AxisLabel], cell_width: int) -> list[str]:
+    """Column labels written top to bottom, up to 10 letters; a letter that is too wide becomes a question mark."""
+    labels = [[letter if cell_len(letter) <= cell_width else "?" for letter in column.text[:10]] for column in columns]
+    height = max(map(len, labels), default=0)
+    labels = [[" "] * (height - len(label)) + label for label in labels]
+    return ["".join(set_cell_size(label[row], cell_width) for label in labels) for row in range(height)]
 
 
-def _square(share: float, mark: str, wide: int, coloured: bool) -> Text:
-    if not coloured:
+def _square(share: float, mark: str, cell_width: int, color: bool) -> Text:
+    if not color:
         shade = SHADES[min(int(share * len(SHADES)), len(SHADES) - 1)]
-        return line((mark + shade * wide)[:wide])
+        return line((mark + shade * cell_width)[:cell_width])
     red, green, blue = _cividis(share)
-    ink = "black" if share > 0.5 else "white"
-    return line(mark.ljust(wide), f"{ink} on rgb({red},{green},{blue})")
+    foreground = "black" if share > 0.5 else "white"
+    return line(mark.ljust(cell_width), f"{foreground} on rgb({red},{green},{blue})")
 
 
 def _cividis(share: float) -> tuple[int, ...]:
@@ -203,8 +206,8 @@ def _cividis(share: float) -> tuple[int, ...]:
     return tuple(round(a + (b - a) * (at - low)) for a, b in zip(CIVIDIS[low], CIVIDIS[low + 1], strict=True))
 
 
-def _ground(colour: tuple[int, int, int], strength: float) -> str:
-    """From near white to the colour itself, with ink that can be read on it."""
-    red, green, blue = (round(245 + (part - 245) * strength) for part in colour)
-    ink = "white" if strength > 0.6 else "black"
-    return f"{ink} on rgb({red},{green},{blue})"
+def _background(color: tuple[int, int, int], strength: float) -> str:
+    """From near white to the full color, with a readable foreground."""
+    red, green, blue = (round(245 + (part - 245) * strength) for part in color)
+    foreground = "white" if strength > 0.6 else "black"
+    return f"{foreground} on rgb({red},{green},{blue})"

@@ -80,8 +80,8 @@ def tile(x: Array, times: int) -> Array:
 def pad(x: Array, widths: Sequence[tuple[int, int]]) -> Array:
     outer = x.ndim - len(widths)
     sizes = x.shape[outer:]
-    kept = [slice(max(-low, 0), size - max(-high, 0)) for size, (low, high) in zip(sizes, widths, strict=True)]
-    x = x[(..., *kept)]
+    kept: list[Any] = [slice(max(-low, 0), n - max(-high, 0)) for n, (low, high) in zip(sizes, widths, strict=True)]
+    x = x[..., *kept]
     return np.pad(x, [(0, 0)] * outer + [(max(low, 0), max(high, 0)) for low, high in widths])
 
 

@@ -1,0 +1,23 @@
+"""Files of pairs for the tests of the command line."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from pairlight.data.pairs import Pairs
+
+SMALL = ["--set", "hidden=4", "--set", "k=3", "--set", "dim=6", "--vectors", "none", "--epochs", "1"]
+
+
+def write_pairs(path: Path, pairs: Pairs) -> Path:
+    """Write pairs as a TSV file."""
+    rows = zip(pairs.left, pairs.right, pairs.labels, strict=True)
+    lines = [f"{pairs.texts[i]}\t{pairs.texts[j]}\t{label:g}" for i, j, label in rows]
+    path.write_text("\n".join(["left\tright\tlabel", *lines]) + "\n", encoding="utf-8")
+    return path
+
+
+def write_labels(path: Path, labels: Iterable[float]) -> Path:
+    """Write independent pairs with these labels as a TSV file."""
+    rows = [f"w{n} bama\tdelo {n % 5} bama\t{label}" for n, label in enumerate(labels)]
+    path.write_text("\n".join(["left\tright\tlabel", *rows]) + "\n", encoding="utf-8")
+    return path

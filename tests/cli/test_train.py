@@ -1,0 +1,254 @@
+"""`pairlight train`: from a file of pairs to a model folder, and what happens when it is stopped."""
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from cli.helpers import SMALL, write_labels
+from pairlight.training.config import TrainingConfig
+from pairlight.training.examples import RankingExamples
+
+BAD_FILES = {
+    "a label of yes": "left\tright\tlabel\na\tb\tyes\n",
+    "a row with too few columns": "left\tright\tlabel\na\tb\n",
+    "an empty text": "left\tright\tlabel\n\tb\t1\n",
+    "a NUL byte": "left\tright\tlabel\na\x00\tb\t1\n",
+    "nothing": "",
+    "only a header": "left\tright\tlabel\n",
+    "an unknown column": "question\tright\tlabel\na\tb\t1\n",
+}
+
+
+def test_training_prints_metrics_and_writes_a_model_with_its_log(run, data, tmp_path):
+    out = tmp_path / "m"
+    code, said, _ = run("train", data, "--out", out, "--test", data, *SMALL)
+    assert code == 0
+    assert "dev   P@1" in said
+    assert "test  P@1" in said
+    assert sorted(p.name for p in out.iterdir()) == [
+        "README.md",
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "training",
+    ]
+    assert [p.name for p in (out / "training").iterdir()] == ["log.jsonl"]
+    assert f"pairlight train {data}" in (out / "README.md").read_text()
+
+
+def test_results_as_json_have_the_metrics_of_every_split(run, data, tmp_path):
+    code, out, _ = run("train", data, "--out", tmp_path / "m", "--test", data, "--json", *SMALL)
+    assert code == 0
+    found = json.loads(out)
+    assert set(found) == {"model", "interrupted", "dev", "test"}
+    assert found["interrupted"] is False
+    assert set(found["dev"]["metrics"]) >= {"MAP", "P@1"}
+
+
+def test_every_training_option_is_a_flag(run):
+    out = run("train", "--help")[1]
+    for each in fields(TrainingConfig):
+        assert f"--{each.name.replace('_', '-')}" in out
+
+
+def test_flags_reach_the_trainer(run, data, tmp_path):
+    options = ["--negatives-per-positive", "2", "--init-scale", "0.2", "--max-grad-norm", "3", "--no-normalize"]
+    assert run("train", data, "--out", tmp_path / "m", *SMALL, *options, "--loss", "listwise")[0] == 0
+    training = json.loads((tmp_path / "m" / "config.json").read_text())["training"]
+    assert training["negatives_per_positive"] == 2
+    assert training["init_scale"] == 0.2
+    assert training["max_grad_norm"] == 3.0
+    assert training["normalize"] is False
+    assert training["loss"] == "listwise"
+
+
+@pytest.mark.parametrize("content", BAD_FILES)
+def test_a_bad_file_is_one_line_and_nothing_is_written(fails, tmp_path, content):
+    (tmp_path / "bad.tsv").write_text(BAD_FILES[content], encoding="utf-8")
+    fails(["train", tmp_path / "bad.tsv", "--out", tmp_path / "m", *SMALL], "bad.tsv")
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_row_that_is_not_utf_8_is_named_by_its_line(fails, tmp_path):
+    (tmp_path / "bad.tsv").write_bytes(b"left\tright\tlabel\na\tb\t1\n\xff\xfe\tb\t0\n")
+    fails(["train", tmp_path / "bad.tsv", "--out", tmp_path / "m"], "line 3", "(option --skip-bad-rows)")
+
+
+def test_bad_rows_are_counted_and_skipped_on_request(run, data, tmp_path):
+    text = Path(data).read_text(encoding="utf-8")
+    (tmp_path / "some.tsv").write_text(text + "a\tb\tyes\n\tb\t1\n", encoding="utf-8")
+    code, _, err = run("train", tmp_path / "some.tsv", "--out", tmp_path / "m", "--skip-bad-rows", *SMALL)
+    assert code == 0
+    assert "Skipped 2 bad rows of 82" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere.tsv"], "nowhere.tsv"),
+        (["."], "folder"),
+        (["DATA", "--left", "Question"], "no column 'Question'"),
+        (["DATA", "--left", "Question"], "(option --left)"),
+        (["DATA", "--model", "mvlstm"], "Did you mean 'mv-lstm'"),
+        (["DATA", "--set", "kk=3"], "No setting named 'kk'"),
+        (["DATA", "--set", "k=-3"], "k=-3"),
+        (["DATA", "--set", "k"], "'k' is not of the form name=value: write for example k=5. (option --set)"),
+        (["DATA", "--set", "interaction=fuzzy"], "interaction='fuzzy'"),
+        (["DATA", "--lr", "0"], "lr=0.0"),
+        (["DATA", "--loss", "huber"], "loss='huber'"),
+        (["DATA", "--vectors", "nowhere.vec"], "nowhere.vec"),
+        (["DATA", "--init", "nowhere"], "nowhere"),
+        (["DATA", "--resume"], "no checkpoint to resume"),
+        (["wikiqa", "--folder", "nowhere"], "nowhere"),
+        (["wikiqa", "--folder", "nowhere"], "(option --folder)"),
+        (["wikiqa", "--skip-bad-rows"], "for tables of pairs, and wikiqa is not one: remove it. (option --skip-bad-r"),
+        (["DATA", "--settings", "nowhere.json"], "nowhere.json cannot be read"),
+        (["DATA", "--settings", "nowhere.json"], "(option --settings)"),
+        (["DATA", "--settings", "DATA"], "is not valid JSON"),
+        (["DATA", "--settings", "list.json"], "has no model, settings or options"),
+        (["DATA", "--settings", "other.json", "--model", "bm25"], "has settings for lstm-rnn, not for bm25"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_input_is_one_line(fails, data, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PAIRLIGHT_DATA", raising=False)
+    (tmp_path / "list.json").write_text('{"model": "mv-lstm", "settings": {}, "options": []}')
+    (tmp_path / "other.json").write_text('{"model": "lstm-rnn", "settings": {}, "options": {}}')
+    given = [{"DATA": data}.get(each, each) for each in arguments]
+    fails(["train", *given, "--out", "m"], words)
+    assert not (tmp_path / "m" / "config.json").exists()
+
+
+def test_a_folder_with_other_contents_is_not_overwritten(fails, data, model, tmp_path):
+    fails(["train", data, "--out", model, *SMALL], "not empty", "(option --overwrite)")
+    fails(["train", data, "--out", data, *SMALL], "is a file", "(option --out)")
+    (tmp_path / "thesis.txt").write_text("mine")
+    fails(["train", data, "--out", tmp_path, "--overwrite", *SMALL], "something other than a model", "(option --out)")
+    assert (tmp_path / "thesis.txt").read_text() == "mine"
+
+
+def test_overwriting_touches_nothing_before_training_begins(run, data, model, tmp_path):
+    kept = tmp_path / "m"
+    shutil.copytree(model, kept)
+    before = sorted(kept.rglob("*"))
+    assert run("train", tmp_path / "missing.tsv", "--out", kept, "--overwrite")[0] == 2
+    assert run("train", data, "--out", kept, "--overwrite", *SMALL, "--device", "warp")[0] == 2
+    assert sorted(kept.rglob("*")) == before
+    assert run("train", data, "--out", kept, "--overwrite", "--model", "bm25")[0] == 0
+    assert not (kept / "training").exists()
+
+
+def test_a_full_disk_is_exit_code_1_and_no_file_is_left_incomplete(run, data, tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    code, _, err = run("train", data, "--out", tmp_path / "m", *SMALL)
+    assert code == 1
+    assert "No space left on device" in err
+    assert "Traceback" not in err
+    assert [p for p in (tmp_path / "m").rglob("*") if p.is_file()] == []
+
+
+def test_too_little_memory_is_one_line(run, data, tmp_path):
+    arguments = ["train", data, "--out", tmp_path / "m", "--vectors", "none", "--epochs", "1"]
+    code, _, err = run(*arguments, "--set", "hidden=1000000000")
+    assert code == 1
+    assert err.splitlines()[-1] == "pairlight: There is not enough memory: use smaller values of --set, --batch."
+    code, _, err = run(*arguments, "--set", "hidden=100000000000000000000")
+    assert (code, "hidden=100000000000000000000 is out of range" in err) == (2, True)
+
+
+def test_ctrl_c_leaves_a_usable_model_and_resume_continues(data, tmp_path):
+    out = tmp_path / "m"
+    command = [sys.executable, "-m", "pairlight", "train", data, "--out", str(out), *SMALL[:-2], "--patience", "0"]
+    process = subprocess.Popen(
+        [*command, "--epochs", "5000"],
+        stdout=subprocess.PIPE,
+        text=True,
+        # A test suite that runs in the background may ignore Ctrl-C, and its children would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    log = out / "training" / "log.jsonl"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (log.exists() and len(log.read_text().splitlines()) > 2):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "--resume" in said
+    assert (out / "config.json").exists()
+    done = len(log.read_text().splitlines())
+    subprocess.run([*command, "--epochs", str(done + 1), "--resume"], check=True, capture_output=True)
+    assert len(log.read_text().splitlines()) == done + 1
+
+
+def test_ctrl_c_in_the_first_epoch_prints_how_to_restart(run, data, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(RankingExamples, "epoch", interrupted)
+    code, said, _ = run("train", data, "--out", tmp_path / "m", *SMALL)
+    assert code == 0
+    assert "--overwrite" in said
+    assert "--resume" not in said
+    monkeypatch.undo()
+    assert run("train", data, "--out", tmp_path / "m", *SMALL, "--overwrite")[0] == 0
+
+
+def test_resuming_with_another_size_is_one_line(run, fails, data, tmp_path, monkeypatch):
+    real, calls = RankingExamples.epoch, []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(RankingExamples, "epoch", interrupted)
+    arguments = ["train", data, "--out", tmp_path / "m", *SMALL[:-1], "3"]
+    code, said, _ = run(*arguments, "--json")
+    assert code == 0
+    assert json.loads(said)["interrupted"] is True
+    fails([*arguments, "--resume", "--set", "hidden=7"], "hidden=7", "resume")
+
+
+def test_positive_pairs_alone_can_be_trained_on_with_mined_negatives(run, tmp_path):
+    positives = write_labels(tmp_path / "positives.tsv", [1] * 40)
+    err = run("train", positives, "--out", tmp_path / "a", *SMALL, "--loss", "hinge")[2]
+    assert "negatives='random'" in err
+    assert "(option --negatives)" in err
+    code, said, _ = run("train", positives, "--out", tmp_path / "b", *SMALL, "--negatives", "random")
+    assert code == 0
+    assert "dev   P@1" in said
+
+
+def test_pairs_that_cannot_be_evaluated_are_found_before_training(fails, data, tmp_path):
+    positives = write_labels(tmp_path / "positives.tsv", [1] * 40)
+    fails(
+        ["train", data, "--test", positives, "--out", tmp_path / "m", *SMALL],
+        "No metric can be computed on the test pairs. All 40 pairs are positive",
+    )
+    assert not (tmp_path / "m").exists()
+
+
+def test_rated_pairs_are_evaluated_by_the_order_of_their_ratings(run, fails, tmp_path):
+    rated = write_labels(tmp_path / "rated.tsv", [1, 2, 3, 4, 5] * 12)
+    code, said, _ = run("train", rated, "--out", tmp_path / "m", "--json", *SMALL)
+    assert code == 0
+    assert list(json.loads(said)["dev"]["metrics"]) == ["Spearman"]
+    fails(
+        ["train", rated, "--out", tmp_path / "n", "--metric", "AP", *SMALL],
+        "AP cannot be computed from these labels: choose from Spearman",
+        "(option --metric)",
+    )

@@ -1,0 +1,116 @@
+"""What the pages say about the code is true: models, settings, commands, figures and links exist."""
+
+import ast
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import typer
+
+from docs.pages import DOCS, PAGES, ROOT, blocks, commands, name_of
+from pairlight.cli import app
+from pairlight.models import MODELS, model_class
+from pairlight.models.settings import model_settings
+from pairlight.training.config import TrainingConfig
+
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_a_page_with_its_settings(name):
+    page = (DOCS / "models" / f"{name}.md").read_text(encoding="utf-8")
+    assert page.startswith(f"# {name}\n")
+    assert f"```{{model-settings}} {name}\n" in page
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_settings_that_a_model_page_recommends_are_valid(name):
+    settings, options = model_settings(model_class(name)), {each.name for each in fields(TrainingConfig)}
+    page = (DOCS / "models" / f"{name}.md").read_text(encoding="utf-8")
+    for key, value in re.findall(r"`(\w+)=([\w.-]+)`", page):
+        if key in settings:
+            settings[key].parse(value)
+        else:
+            assert key in options
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_commands_of_a_page_exist_with_their_options(page):
+    group = typer.main.get_command(app)
+    for block in blocks(page):
+        for arguments in commands(block.text) if block.language in ("sh", "console") else ():
+            known, words = group, list(arguments)
+            while hasattr(known, "commands"):
+                known = known.commands[words.pop(0)]
+            options = {flag for each in known.params for flag in (*each.opts, *each.secondary_opts)}
+            flags = {word.strip("[]") for word in words if word.strip("[").startswith("--")}
+            assert flags <= options, arguments
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_links_of_a_page_lead_to_files(page):
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL))
+    missing = [link for link in links if "://" not in link and not (page.parent / link).exists()]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "models" / "index.md"], ids=name_of)
+def test_the_figures_of_the_recommended_models_are_those_measured(page):
+    leaderboard = json.loads((DOCS / "wikiqa" / "leaderboard.json").read_text("utf-8"))["rows"]
+    quality = {row["model"]: f"{row['test']['MAP']:.3f}" for row in leaderboard}
+    benchmark = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))["models"]
+    speed = {row["model"]: f"{row['score']:,.0f}" for row in benchmark if row["workload"] == "30x40"}
+    rows = re.findall(r"^\| .+ \| \[([\w-]+)\]\(.+\) \| ([\d.]+) \| ([\d,]+) \|$", page.read_text("utf-8"), re.MULTILINE)
+    assert len(rows) == 5
+    assert rows == [(name, quality[name], speed[name]) for name, _, _ in rows]
+
+
+def test_the_table_of_the_leaderboard_is_that_of_its_json():
+    text = (DOCS / "wikiqa" / "leaderboard.md").read_text("utf-8")
+    rows = json.loads((DOCS / "wikiqa" / "leaderboard.json").read_text("utf-8"))["rows"]
+    shown = re.findall(r"^\| ([\w-]+) \| (\d\.\d{3} ± \d\.\d{3}) \|.*\| ([\d,]+) \|$", text, re.MULTILINE)
+    figures = [(row["model"], f"{row['test']['MAP']:.3f} ± {row['std']['MAP']:.3f}", row["parameters"]) for row in rows]
+    assert shown == [(model, figure, f"{parameters:,}") for model, figure, parameters in figures]
+
+
+def test_the_path_of_a_pair_names_functions_that_exist():
+    steps = re.findall(r"^([\w/]+\.py):([\w.]+)", CONTRIBUTING, re.MULTILINE)
+    assert len(steps) > 10
+    for file, name in steps:
+        path = ROOT / "src" / "pairlight" / file
+        assert path.is_file(), file
+        assert name in defined(path), f"{file}:{name}"
+
+
+def test_the_files_and_folders_that_contributing_names_exist():
+    named = re.findall(r"`((?:src|tests|docs|benchmarks)/[\w./-]+)`", CONTRIBUTING)
+    assert named
+    assert not [each for each in named if not (ROOT / each).exists()]
+
+
+def test_the_table_of_packages_is_in_the_order_of_the_architecture():
+    from test_architecture import PACKAGES
+
+    rows = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", CONTRIBUTING, re.MULTILINE)
+    assert rows == PACKAGES
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    build = pytest.importorskip("sphinx.cmd.build", reason="the extra docs is not installed")
+    arguments = ["-W", "--keep-going", "-n", "-E", "-q", "-d", str(tmp_path / "doctrees"), str(DOCS), str(tmp_path / "site")]
+    assert build.build_main(arguments) == 0
+    assert (tmp_path / "site" / "index.html").is_file()
+
+
+def defined(path: Path) -> set[str]:
+    """The functions and classes of a file, and the methods of its classes as Class.method."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            names |= {f"{node.name}.{each.name}" for each in node.body if isinstance(each, ast.FunctionDef)}
+    return names

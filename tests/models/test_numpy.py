@@ -1,0 +1,137 @@
+"""MV-LSTM and MatchPyramid run on NumPy without PyTorch, through the same layers and with the same scores."""
+
+import subprocess
+import sys
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+
+from models.toy import VOCAB, Text, corpus, texts
+from pairlight.layers.backends import use_backend
+from pairlight.layers.collate import collate
+from pairlight.layers.interactions import InteractionName
+from pairlight.layers.types import Tokens
+from pairlight.models import build
+from pairlight.models.base import PairModel
+from pairlight.text.tokenizer import TokenizedTexts
+from reference import CASES, Case
+
+SMALL = {"mv-lstm": {"hidden": 5, "mlp": 7, "dim": 6}, "match-pyramid": {"maps": 3, "deep": 4, "mlp": 5, "dim": 6}}
+NUMPY_CASES = [
+    *(Case(name, {"interaction": kind, **SMALL[name]}) for name in SMALL for kind in get_args(InteractionName)),
+    *(Case(name, {"gate": gate, **SMALL[name]}) for name in SMALL for gate in ("left", "right", "both")),
+    *(Case(name, {"gate": "both", "rescale": True, **SMALL[name]}) for name in SMALL),
+    *(
+        Case("mv-lstm", {"k": k, "interaction": kind, **SMALL["mv-lstm"]})
+        for k in (1, 50)
+        for kind in ("dot", "tensor")
+    ),
+    Case("match-pyramid", {"height": 2, "width": 4, "rows": 3, "columns": 6, "window": 2, "dim": 6}),
+    *(Case(name, {"dropout": 0.3, **SMALL[name]}) for name in SMALL),
+    *(case for case in CASES if case.name in SMALL),
+    # Other models whose layers all run on NumPy.
+    *(case for case in CASES if case.name in ("bm25", "amv-lstm", "lstm-rnn", "bi-lstm-rnn")),
+]
+every_case = pytest.mark.parametrize("case", NUMPY_CASES, ids=str)
+
+
+def both(case: Case) -> tuple[PairModel, PairModel]:
+    """The same model with the same random weights on PyTorch and on NumPy, in float32."""
+    torch.manual_seed(0)
+    model = build(case.name, VOCAB, **case.settings).eval()
+    model.fit_statistics(*corpus(model))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0, 0.4)
+    with use_backend("numpy"):
+        on_numpy = build(case.name, VOCAB, **case.settings).eval()
+    on_numpy.load_state_dict({name: array.numpy() for name, array in model.state_dict().items()})
+    assert all(type(array) is np.ndarray for _, array in on_numpy.named_arrays())
+    return model, on_numpy
+
+
+def tokenized(every: list[Text]) -> TokenizedTexts:
+    start = np.cumsum([0, *map(len, every)])
+    return TokenizedTexts(np.concatenate(every).astype(np.int32), start, 0)
+
+
+def padded(tokens: Tokens, extra: int, junk: int) -> Tokens:
+    """The same batch with more padding, and this id under padding."""
+    ids = np.pad(np.where(tokens.mask, tokens.ids, junk), ((0, 0), (0, extra)), constant_values=junk)
+    return Tokens(ids, np.pad(tokens.mask, ((0, 0), (0, extra))))
+
+
+def assert_equal_scores(case: Case, left: list[Text], right: list[Text], extra: int = 0, junk: int = 0) -> None:
+    model, on_numpy = both(case)
+    every = tokenized([*left, *right])
+    numbers = np.arange(len(left)), np.arange(len(left), len(left) + len(right))
+    with torch.no_grad():
+        expected = model(*(collate(every, side, "cpu") for side in numbers)).numpy()
+    scores = on_numpy(*(padded(collate(every, side), extra, junk) for side in numbers))
+    assert type(scores) is np.ndarray
+    assert scores.dtype == np.float32
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
+
+
+@every_case
+def test_scores_on_numpy_equal_those_on_pytorch(case):
+    assert_equal_scores(case, texts(8, seed=11), texts(8, seed=12))
+
+
+@every_case
+def test_scores_on_numpy_equal_those_on_pytorch_whatever_the_padding(case):
+    assert_equal_scores(case, texts(8, seed=11), texts(8, seed=12), extra=5, junk=10**6)
+
+
+@every_case
+def test_scores_on_numpy_equal_those_on_pytorch_for_one_left_text_and_several_right_texts(case):
+    assert_equal_scores(case, texts(1, seed=13), texts(8, seed=14))
+    assert_equal_scores(case, texts(3, seed=13), texts(9, seed=14))
+
+
+@every_case
+def test_scores_on_numpy_equal_those_on_pytorch_for_lengths_from_1_to_200(case):
+    lengths = [1, 2, 3, 7, 20, 64, 127, 200]
+    rng = np.random.default_rng(3)
+    left, right = ([rng.integers(2, VOCAB + 6, n).tolist() for n in order] for order in (lengths, lengths[::-1]))
+    assert_equal_scores(case, left, right)
+    assert_equal_scores(case, left, left)
+    assert_equal_scores(case, [[2]], [[3]])
+
+
+@every_case
+def test_a_pair_alone_equals_the_pair_in_a_batch_on_numpy(case):
+    _, model = both(case)
+    left, right = texts(6, seed=15), texts(6, seed=16)
+    every, side = tokenized([*left, *right]), np.arange(6)
+    together = model(collate(every, side), collate(every, side + 6))
+    alone = [model(collate(every, side[[i]]), collate(every, side[[i]] + 6))[0] for i in range(6)]
+    np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
+
+
+WITHOUT_TORCH = """
+import sys
+import numpy as np
+from pairlight.layers.backends import use_backend
+from pairlight.layers.collate import collate
+from pairlight.models import build, model_class
+from pairlight.models.settings import model_settings
+from pairlight.text.tokenizer import TokenizedTexts
+
+texts = TokenizedTexts(np.array([2, 3, 4, 2, 5], np.int32), np.array([0, 2, 5]), 0)
+for name in ("mv-lstm", "match-pyramid"):
+    assert model_settings(model_class(name))
+    with use_backend("numpy"):
+        model = build(name, 9, gate="both", interaction="tensor").eval()
+    rng = np.random.default_rng(0)
+    model.load_state_dict({name: rng.normal(0, 0.4, array.shape) for name, array in model.named_arrays()})
+    scores = model(collate(texts, np.array([0])), collate(texts, np.array([1, 0])))
+    assert scores.shape == (2,) and np.isfinite(scores).all() and scores[0] != scores[1], scores
+assert "torch" not in sys.modules
+"""
+
+
+def test_both_models_are_built_and_run_without_importing_torch():
+    subprocess.run([sys.executable, "-c", WITHOUT_TORCH], check=True)
