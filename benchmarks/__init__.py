@@ -1,1 +1,1 @@
-"""How fast pairlight is on this machine, beside what a user might pick instead: `python -m benchmarks`."""
+"""Benchmarks: speed and memory of pairlight on this machine, side by side with alternatives."""

@@ -1,7 +1,6 @@
-"""One run of everything, or of a part: results as JSON and as a page of Markdown."""
+"""Runs all benchmarks, or some of them, and writes the results as JSON and Markdown."""
 
 import argparse
-import json
 import sys
 import time
 from pathlib import Path
@@ -9,24 +8,25 @@ from typing import Any
 
 import torch
 
-from benchmarks import growth, machine, versus
+from benchmarks import comparisons, growth, machine
 from benchmarks.every_model import every_model
-from benchmarks.loops import loops
+from benchmarks.kernel_speed import kernel_speed
 from benchmarks.report import goals, report
-from benchmarks.stored import stored
-from pairlight.core.errors import InputError
-from pairlight.core.files import write_text
+from benchmarks.stored_encodings import stored_encodings
+from pairlight.core.errors import InputError, unknown_name
+from pairlight.core.files import write_json, write_text
 from pairlight.models import MODELS, model_class
 
-PARTS = ("models", "double-loop", "packed", "cross-encoders", "loops", "stored", "growth", "start")
+PARTS = ("models", "double-loop", "packed", "cross-encoders", "kernels", "encodings", "growth", "start")
 
 
 def main() -> None:
+    """Parse the command line and run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one round and small sizes, to see that all runs")
-    parser.add_argument("--only", default=",".join(MODELS), help="models of the table of every model")
+    parser.add_argument("--quick", action="store_true", help="one round and small sizes, to check that all runs")
+    parser.add_argument("--only", default=",".join(MODELS), help="models in the table of every model")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {', '.join(PARTS)}")
-    parser.add_argument("--out", type=Path, help="folder; a whole run goes to benchmarks, others to build/benchmarks")
+    parser.add_argument("--out", type=Path, help="folder (default: benchmarks for a full run, else build/benchmarks)")
     given = parser.parse_args()
     try:
         run(given.quick, given.only.split(","), given.parts.split(","), given.out)
@@ -35,10 +35,12 @@ def main() -> None:
 
 
 def run(quick: bool, models: list[str], parts: list[str], out: Path | None) -> None:
+    """Run these parts and write results.json, results.md and figures to `out`."""
     for name in models:
         model_class(name)
-    if unknown := set(parts) - set(PARTS):
-        raise InputError(f"--parts {', '.join(unknown)} is none of {', '.join(PARTS)}.")
+    for part in parts:
+        if part not in PARTS:
+            raise unknown_name("part", part, PARTS)
     whole = not quick and models == list(MODELS) and parts == list(PARTS)
     folder = out or (Path(__file__).parent if whole else Path("build", "benchmarks"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,33 +52,33 @@ def run(quick: bool, models: list[str], parts: list[str], out: Path | None) -> N
 
     rounds = 1 if quick else 3
     results: dict[str, Any] = {"machine": machine.machine(), "quick": quick}
-    pictures: list[str] = []
+    figures: list[str] = []
     if "models" in parts:
         results["models"] = every_model(models, rounds, say)
     if "double-loop" in parts:
-        results["double_loop"] = versus.double_loop(("30x40",) if quick else ("30x40", "50x50"), rounds, say)
+        results["double_loop"] = comparisons.double_loop(("30x40",) if quick else ("30x40", "50x50"), rounds, say)
     if "packed" in parts:
-        results["packed"] = versus.packed(rounds, say)
+        results["packed"] = comparisons.packed(rounds, say)
     if "cross-encoders" in parts:
-        results["cross_encoders"] = versus.against_cross_encoders(rounds, say)
-    if "loops" in parts:
-        results["loops"] = loops(rounds, say)
-    if "stored" in parts:
-        results["stored"] = stored(rounds, say)
+        results["cross_encoders"] = comparisons.against_cross_encoders(rounds, say)
+    if "kernels" in parts:
+        results["kernels"] = kernel_speed(rounds, say)
+    if "encodings" in parts:
+        results["encodings"] = stored_encodings(rounds, say)
     if "growth" in parts:
         results["growth"] = {
             "by_length": growth.by_length((5, 20, 80) if quick else (5, 10, 20, 50, 100, 200, 400), rounds, say),
             "by_vocabulary": growth.by_vocabulary((10_000,) if quick else (10_000, 100_000, 1_000_000), rounds, say),
             "by_pairs": growth.by_pairs((1_000, 10_000) if quick else (10_000, 100_000, 1_000_000), say),
         }
-        pictures = growth.plots(results["growth"], folder)
+        figures = growth.draw_growth(results["growth"], folder)
     if "start" in parts:
         results["start"] = machine.cold_start(rounds, say)
         results["installed_mb"] = machine.installed_megabytes()
     results["goals"] = goals(results)
     results["seconds"] = time.perf_counter() - started
-    write_text(folder / "results.json", json.dumps(results, indent=1) + "\n")
-    write_text(folder / "results.md", report(results, pictures))
+    write_json(folder / "results.json", results)
+    write_text(folder / "results.md", report(results, figures))
     say(f"Done: {folder / 'results.md'}")
 
 

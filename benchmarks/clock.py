@@ -1,4 +1,4 @@
-"""How time and memory are taken: CPU time of one thread, sides in turn, medians; memory by its high-water mark."""
+"""Measures time and memory: CPU time of one thread, alternating sides, medians, and peak memory."""
 
 import ctypes
 import gc
@@ -11,7 +11,7 @@ Side = Callable[[], float]
 
 
 def interleaved(sides: Mapping[str, Side], rounds: int) -> dict[str, float]:
-    """The median of what each side gives, the sides taking turns: what disturbs one round disturbs all of them."""
+    """The median of what each side returns. Sides take turns, so that a disturbance affects all of them."""
     taken: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(rounds):
         for name, side in sides.items():
@@ -20,7 +20,7 @@ def interleaved(sides: Mapping[str, Side], rounds: int) -> dict[str, float]:
 
 
 def seconds(run: Callable[[], object], times: int = 1, clock: Callable[[], float] = time.process_time) -> float:
-    """The seconds one run takes, over so many of them."""
+    """The mean duration of a call."""
     started = clock()
     for _ in range(times):
         run()
@@ -28,11 +28,11 @@ def seconds(run: Callable[[], object], times: int = 1, clock: Callable[[], float
 
 
 def peak_megabytes(run: Callable[[], object]) -> float | None:
-    """By how much memory grows while this runs, at its highest; None where the system does not tell."""
+    """How much memory a call needs at its peak; None if the system does not report it."""
     gc.collect()
     try:
-        ctypes.CDLL(None).malloc_trim(0)  # else what was freed before would be filled again unseen
-        Path("/proc/self/clear_refs").write_text("5")  # sets the high-water mark back to now
+        ctypes.CDLL(None).malloc_trim(0)  # otherwise memory that was freed before is reused unnoticed
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak to the current size
     except (AttributeError, OSError):
         return None
     before = _status("VmRSS")

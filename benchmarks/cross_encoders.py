@@ -1,4 +1,4 @@
-"""Cross-encoders of the usual small shapes with random weights, through transformers and as int8 in onnxruntime."""
+"""Small cross-encoders with random weights, in transformers and as int8 in onnxruntime."""
 
 import importlib.util
 import logging
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from pairlight.data.batching import by_length
+from pairlight.data.batching import batches_by_length
 from pairlight.data.pairs import Pairs
 from pairlight.text.tokenizer import TokenizedTexts
 
@@ -20,7 +20,7 @@ SHAPES = {
     "MiniLM (L6-H384)": {"layers": 6, "hidden": 384, "heads": 12},
 }
 NEEDED = ("transformers", "onnxruntime", "onnx")
-_BATCH = 32  # the usual one of cross-encoders
+_BATCH = 32  # as usual for cross-encoders
 _VOCAB = 30_522
 _CLS, _SEP, _FIRST = 101, 102, 1000
 _INPUTS = ["input_ids", "attention_mask", "token_type_ids"]
@@ -29,12 +29,13 @@ Batch = dict[str, torch.Tensor]
 
 
 def missing() -> str | None:
-    """Why cross-encoders can't be measured here, if so."""
+    """Why cross-encoders cannot be measured on this machine; None if they can."""
     absent = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     return f"{', '.join(absent)} not installed: pip install 'pairlight[bench]'" if absent else None
 
 
 def cross_encoder(shape: str) -> Any:
+    """A model of this shape with random weights."""
     from transformers import BertConfig, BertForSequenceClassification
 
     size = SHAPES[shape]
@@ -49,18 +50,18 @@ def cross_encoder(shape: str) -> Any:
     return BertForSequenceClassification(config).eval()
 
 
-def batches(encoded: TokenizedTexts, pairs: Pairs) -> list[Batch]:
-    """[CLS] left [SEP] right [SEP], pairs of like length together.
+def batches(texts: TokenizedTexts, pairs: Pairs) -> list[Batch]:
+    """[CLS] left [SEP] right [SEP], with pairs of similar length together.
 
-    A word is one piece: a cross-encoder's own tokenizer would make more of it, so this flatters the cross-encoder.
+    Every word is one token. The tokenizer of a cross-encoder would make more of them, so this is in its favor.
     """
-    width = encoded.lengths[pairs.left] + encoded.lengths[pairs.right] + 3
+    width = texts.lengths[pairs.left] + texts.lengths[pairs.right] + 3
     made = []
-    for some in by_length(width, _BATCH):
+    for some in batches_by_length(width, _BATCH):
         ids = np.zeros((len(some), width[some].max()), np.int64)
         types = np.zeros_like(ids)
         for row, pair in enumerate(some):
-            left, right = (encoded.ids[encoded.start[t] : encoded.start[t + 1]] for t in _sides(pairs, pair))
+            left, right = (texts.ids[texts.start[t] : texts.start[t + 1]] for t in _sides(pairs, pair))
             words = [np.array([_CLS]), _pieces(left), np.array([_SEP]), _pieces(right), np.array([_SEP])]
             ids[row, : width[pair]] = np.concatenate(words)
             types[row, len(left) + 2 : width[pair]] = 1
@@ -76,7 +77,7 @@ def score(model: Any, made: list[Batch]) -> None:
 
 
 def train(model: Any) -> Callable[[Batch], None]:
-    """A training step."""
+    """A function that makes one training step."""
     optimizer = torch.optim.AdamW(model.parameters(), 1e-5)
 
     def step(batch: Batch) -> None:
@@ -88,13 +89,13 @@ def train(model: Any) -> Callable[[Batch], None]:
 
 
 def int8(model: Any, batch: Batch) -> Callable[[list[Batch]], None]:
-    """The same model, its weights in 8 bits, on one thread of onnxruntime."""
+    """A function that scores with the same model, its weights in 8 bits, on one thread of onnxruntime."""
     import onnxruntime
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
     axes = {name: {0: "pairs", 1: "words"} for name in _INPUTS}
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
-        # The tracer and the quantiser warn of what does not concern this model: scores agree, a test holds it.
+        # The warnings do not concern this model: a test compares its scores.
         warnings.simplefilter("ignore")
         logging.getLogger().setLevel(logging.ERROR)
         whole, small = Path(name, "model.onnx"), Path(name, "int8.onnx")

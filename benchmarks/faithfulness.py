@@ -1,36 +1,58 @@
-"""How far scores fall when the words that explanations rank highest are deleted: every model, on WikiQA's test part."""
+"""Measures the faithfulness of explanations with every model on the test split of WikiQA."""
 
 import argparse
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from pairlight.experiments.compare import Cell, Parts, compare, planned, trained
-from pairlight.data.pairs import Pairs
 from pairlight.core.errors import InputError
-from pairlight.explain.faithfulness import SHARES, deletion_curves
 from pairlight.core.files import write_text
+from pairlight.core.markdown import markdown_table
+from pairlight.data.pairs import Pairs
+from pairlight.data.splits import Splits
+from pairlight.datasets.catalog import load_dataset
+from pairlight.experiments.executor import Completed, Failed, ProcessExecutor
+from pairlight.experiments.records import Record
+from pairlight.experiments.runner import run_all
+from pairlight.experiments.runs import train_run
+from pairlight.experiments.spec import RunSpec, plan_run
+from pairlight.experiments.store import ResultStore
+from pairlight.explain.faithfulness import DELETED_FRACTIONS, DeletionCurve, deletion_curves
 from pairlight.matcher import Matcher
 from pairlight.models import MODELS, model_class
-from pairlight.datasets.catalogue import load
+from pairlight.text.tokenizer import Tokenizer
 
-DATA = "wikiqa"
-KINDS = {"leave-one-out": "leave-one-out", "integrated-gradients": "integrated gradients", "mechanism": "own mechanism"}
+DATASET = "wikiqa"
+METHODS = {
+    "leave-one-out": "leave-one-out",
+    "integrated-gradients": "integrated gradients",
+    "mechanism": "mechanism",
+}
+
+
+@dataclass(frozen=True)
+class FaithfulnessResult(Record):
+    """The deletion curves of one model."""
+
+    model: str
+    MAP: float  # on test
+    fractions: tuple[float, ...]
+    curves: tuple[DeletionCurve, ...]
+    seconds: float
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.faithfulness", description=__doc__)
-    parser.add_argument("--models", default=",".join(MODELS), help="names with commas between them")
-    parser.add_argument("--pairs", type=int, default=500, help="pairs of the test part, drawn at random")
-    parser.add_argument("--folder", type=Path, help="where the files of WikiQA are")
-    parser.add_argument("--out", type=Path, default=Path("build", "faithfulness"), help="what is done is kept here")
+    parser.add_argument("--models", default=",".join(MODELS), help="names separated by commas")
+    parser.add_argument("--pairs", type=int, default=500, help="number of random test pairs")
+    parser.add_argument("--folder", type=Path, help="folder with the files of WikiQA")
+    parser.add_argument("--out", type=Path, default=Path("build", "faithfulness"), help="folder of finished runs")
     given = parser.parse_args()
     try:
         run(given.models.split(","), given.pairs, given.folder, given.out)
@@ -39,66 +61,72 @@ def main() -> None:
 
 
 def run(models: list[str], pairs: int, folder: Path | None, out: Path) -> None:
-    """Train each model with seed 1, explain the pairs and write the table; what `out` holds is not done again."""
+    """Train each model with seed 1, explain the pairs and write the table; finished models are not run again."""
     for name in models:
         model_class(name)
-    found: list[dict[str, Any]] = []
+    found: list[FaithfulnessResult] = []
 
-    def done(cell: Cell, result: dict[str, Any], _: float) -> None:
-        found.append(result)
-        write_text(out / "faithfulness.md", table(found))
-        print(f"{cell.model}: {result['seconds']:.0f} s", file=sys.stderr, flush=True)
+    def completed(run: Completed[FaithfulnessResult], _: float) -> None:
+        found.append(run.result)
+        write_text(out / "faithfulness.md", faithfulness_table(found) + "\n")
+        print(f"{run.spec.model}: {run.result.seconds:.0f} s", file=sys.stderr, flush=True)
 
-    def failed(cell: Cell, error: InputError) -> None:
-        print(f"{cell.model}: {error}", file=sys.stderr, flush=True)
+    def failed(run: Failed) -> None:
+        print(f"{run.spec.model}: {run.error}", file=sys.stderr, flush=True)
 
-    cells, work = [planned(DATA, name, 1, {}) for name in models], partial(faithful, out, pairs)
-    compare(load(DATA, folder), cells, out / f"{pairs}-pairs", jobs=1, done=done, failed=failed, work=work)
+    run_all(
+        [plan_run(DATASET, name, 1, {}) for name in models],
+        partial(measure_model, out, pairs),
+        load_dataset(DATASET, folder),
+        ResultStore(out / f"{pairs}-pairs", FaithfulnessResult),
+        ProcessExecutor(1),
+        on_completed=completed,
+        on_failed=failed,
+    )
 
 
-def faithful(out: Path, count: int, cell: Cell, parts: Parts) -> dict[str, Any]:
-    """The deletion curves of one model, which is trained where `out` does not hold it."""
-    kept = out / "models" / cell.name
-    if kept.is_dir():
-        matcher = Matcher.load(kept)
+def measure_model(out: Path, count: int, spec: RunSpec, splits: Splits) -> FaithfulnessResult:
+    """The deletion curves of one model, which is trained unless `out` has it already."""
+    folder = out / "models" / spec.name
+    if folder.is_dir():
+        matcher = Matcher.load(folder)
     else:
-        matcher, _ = trained(cell, parts)
-        matcher.save(kept)
+        matcher, _ = train_run(spec, splits)
+        matcher.save(folder)
     started = time.perf_counter()
-    curves = deletion_curves(matcher, drawn(matcher, parts["test"], count))
-    return {
-        "model": cell.model,
-        "MAP": matcher.evaluate(parts["test"]).metrics["MAP"],
-        "shares": SHARES,
-        "curves": {by: asdict(each) | {"faithful": each.faithful} for by, each in curves.items()},
-        "seconds": time.perf_counter() - started,
-    }
+    curves = deletion_curves(matcher.scorer, sample_pairs(matcher.scorer.tokenizer, splits["test"], count))
+    return FaithfulnessResult(
+        spec.model,
+        matcher.evaluate(splits["test"]).metrics["MAP"],
+        DELETED_FRACTIONS,
+        tuple(curves.values()),
+        time.perf_counter() - started,
+    )
 
 
-def drawn(matcher: Matcher, test: Pairs, count: int) -> list[tuple[str, str]]:
-    """As many pairs, the same for every model that splits words alike; texts without a word can't be explained."""
-    _, tokenizer = matcher.ready
+def sample_pairs(tokenizer: Tokenizer, test: Pairs, count: int) -> list[tuple[str, str]]:
+    """Random pairs, the same for all models; pairs with a text without words are skipped."""
     rows = np.random.default_rng(1).permutation(len(test))
-    both = ((test.texts[test.left[row]], test.texts[test.right[row]]) for row in rows)
-    return list(islice((pair for pair in both if all(map(tokenizer.split, pair))), count))
+    pairs = ((test.texts[test.left[row]], test.texts[test.right[row]]) for row in rows)
+    return list(islice((pair for pair in pairs if all(map(tokenizer.split, pair))), count))
 
 
-def table(found: Iterable[dict[str, Any]]) -> str:
-    """The mean falls beside those with random words; what is no better than random is bold."""
-    lines = ["| model | MAP | random words | " + " | ".join(KINDS.values()) + " |", "| --- |" + " ---: |" * 5]
+def faithfulness_table(results: Iterable[FaithfulnessResult]) -> str:
+    """The mean drops as a Markdown table; methods that are not better than random words are bold."""
     order = list(MODELS)
-    for row in sorted(found, key=lambda each: order.index(each["model"])):
-        curves = row["curves"]
-        random = np.mean(curves["leave-one-out"]["random"])
-        fields = [_field(curves[by], curves["leave-one-out"]["pairs"]) if by in curves else "–" for by in KINDS]
-        lines.append(f"| {row['model']} | {row['MAP']:.2f} | {random:#.2g} | " + " | ".join(fields) + " |")
-    return "\n".join(lines) + "\n"
+    rows = []
+    for result in sorted(results, key=lambda each: order.index(each.model)):
+        curves = {curve.method: curve for curve in result.curves}
+        reference = curves["leave-one-out"]
+        cells = [_cell(curves[method], reference.pairs) if method in curves else "–" for method in METHODS]
+        rows.append((result.model, f"{result.MAP:.2f}", f"{reference.random_area:#.2g}", *cells))
+    return markdown_table(("model", "MAP", "random words", *METHODS.values()), rows, "lrrrrr")
 
 
-def _field(curve: dict[str, Any], pairs: int) -> str:
-    """The fall, and in how many pairs it was told where it was not in all."""
-    fall = f"{np.mean(curve['falls']):#.2g}"
-    return (fall if curve["faithful"] else f"**{fall}**") + (f" ({curve['pairs']})" if curve["pairs"] < pairs else "")
+def _cell(curve: DeletionCurve, pairs: int) -> str:
+    """The mean drop, with the number of pairs in parentheses if some have no explanation by this method."""
+    drop = f"{curve.area:#.2g}"
+    return (drop if curve.better_than_random else f"**{drop}**") + (f" ({curve.pairs})" if curve.pairs < pairs else "")
 
 
 if __name__ == "__main__":

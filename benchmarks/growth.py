@@ -1,13 +1,13 @@
-"""How cost grows with the length of texts, with the vocabulary and with the number of pairs; and plots of it."""
+"""Measures how cost grows with the length of texts, the size of the vocabulary and the number of pairs."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.benchmark_model import BenchmarkModel
 from benchmarks.clock import interleaved
 from benchmarks.data_path import data_path
-from benchmarks.subject import Subject
-from benchmarks.workloads import made
+from benchmarks.workloads import fixed_length_pairs
 from pairlight.core.errors import InputError
 
 MODELS = ("mv-lstm", "match-srnn", "arc-i", "knrm")
@@ -18,35 +18,35 @@ Rows = list[dict[str, Any]]
 
 
 def by_length(lengths: tuple[int, ...], rounds: int, say: Say) -> Rows:
-    """Milliseconds of training a pair, both texts as long as said."""
+    """Milliseconds of training per pair, for texts of these lengths."""
     rows = []
     for length in lengths:
         say(f"Texts of {length} words")
-        pairs = made(length, length, _LISTS)
-        sides = {name: Subject(name, pairs, _LISTS).trained for name in MODELS}
+        pairs = fixed_length_pairs(length, length, _LISTS)
+        sides = {name: BenchmarkModel(name, pairs, _LISTS).training_speed for name in MODELS}
         speed = interleaved(sides, rounds)
         rows += [{"words": length, "model": name, "ms": 1000 / speed[name]} for name in MODELS]
     return rows
 
 
 def by_vocabulary(sizes: tuple[int, ...], rounds: int, say: Say) -> Rows:
-    """Milliseconds of training a pair of 30 and 40 words where the model knows so many words."""
+    """Milliseconds of training per pair of 30 and 40 words, for vocabularies of these sizes."""
     rows = []
     for size in sizes:
-        say(f"{size:,} words")
-        subject = Subject("mv-lstm", made(30, 40, 4 * 64), 64).knowing(size)
-        speed = interleaved({"mv-lstm": subject.trained}, rounds)
+        say(f"A vocabulary of {size:,} words")
+        model = BenchmarkModel("mv-lstm", fixed_length_pairs(30, 40, 4 * 64), 64).with_vocabulary(size)
+        speed = interleaved({"mv-lstm": model.training_speed}, rounds)
         rows.append({"vocabulary": size, "model": "mv-lstm", "ms": 1000 / speed["mv-lstm"]})
     return rows
 
 
 def by_pairs(sizes: tuple[int, ...], say: Say) -> Rows:
-    """What comes before training, for so many pairs."""
+    """The steps before training, for these numbers of pairs."""
     return [data_path(size, say) for size in sizes]
 
 
-def plots(results: dict[str, Any], folder: Path) -> list[str]:
-    """The growth as pictures, and their file names."""
+def draw_growth(results: dict[str, Any], folder: Path) -> list[str]:
+    """Draw the measurements and return the file names."""
     try:
         import matplotlib
     except ImportError:
@@ -55,8 +55,8 @@ def plots(results: dict[str, Any], folder: Path) -> list[str]:
     from matplotlib import pyplot
 
     lines: dict[str, tuple[str, str, dict[str, list[tuple[float, float]]]]] = {
-        "length": ("words in each text", "ms of training a pair", {}),
-        "vocabulary": ("words known", "ms of training a pair", {}),
+        "length": ("words per text", "ms of training per pair", {}),
+        "vocabulary": ("vocabulary", "ms of training per pair", {}),
         "pairs": ("pairs", "seconds", {}),
     }
     for row in results["by_length"]:
@@ -75,7 +75,7 @@ def plots(results: dict[str, Any], folder: Path) -> list[str]:
         values = [value for points in drawn.values() for _, value in points]
         if max(values) > 10 * min(values):
             axes.set_yscale("log")
-        else:  # a logarithm would make much of little
+        else:  # a logarithmic axis would exaggerate small differences
             axes.set_ylim(0, 1.2 * max(values))
         axes.legend(frameon=False)
         names.append(f"growth-{name}.png")

@@ -1,4 +1,4 @@
-"""What it ran on and what it takes to be there: CPU, versions, the first score after a cold start, size on disk."""
+"""Describes the machine and the installation: CPU, versions, cold start and size on disk."""
 
 import datetime
 import importlib.metadata
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pairlight
-from benchmarks.workloads import made
-from pairlight.kernels import status
+from benchmarks.workloads import fixed_length_pairs
+from pairlight.kernels.native.library import status
 from pairlight.matcher import Matcher
 
 _SHOWN = ("torch", "numpy", "tokenizers", "transformers", "onnxruntime")
@@ -30,6 +30,7 @@ print(time.process_time() - started)
 
 
 def machine() -> dict[str, Any]:
+    """The CPU, the kernels in use, and versions."""
     kernels = status()
     return {
         "cpu": _cpu(),
@@ -46,9 +47,9 @@ def machine() -> dict[str, Any]:
 
 
 def cold_start(rounds: int, say: Callable[[str], None]) -> dict[str, float]:
-    """Seconds from starting Python to the first score of a saved MV-LSTM, by the wall and of the CPU."""
+    """Wall time and CPU time from starting Python to the first score of a saved MV-LSTM, in seconds."""
     say("Cold start")
-    matcher = Matcher("mv-lstm").fit(made(10, 10, 20), vectors="none", epochs=1, progress=False)
+    matcher = Matcher("mv-lstm").fit(fixed_length_pairs(10, 10, 20), vectors="none", epochs=1, progress=False)
     wall, cpu = [], []
     with tempfile.TemporaryDirectory() as folder:
         matcher.save(folder)
@@ -63,27 +64,27 @@ def cold_start(rounds: int, say: Callable[[str], None]) -> dict[str, float]:
 
 
 def installed_megabytes() -> dict[str, float]:
-    """pairlight's own files, and with all that it cannot do without."""
+    """The size of pairlight, and of all packages that it requires."""
     own = sum(
         f.stat().st_size for f in Path(pairlight.__file__).parent.rglob("*") if f.suffix != ".pyc" and f.is_file()
     )
-    needed = _needed("pairlight", set())
+    required = _requirements("pairlight", set())
     return {
         "own": own / 1e6,
-        "needed": sum(map(_bytes_of, needed - {"pairlight"})) / 1e6,
+        "required": sum(map(_bytes_of, required - {"pairlight"})) / 1e6,
         "torch": _bytes_of("torch") / 1e6,
     }
 
 
-def _needed(name: str, seen: set[str]) -> set[str]:
-    """A package with all that it requires without extras."""
+def _requirements(name: str, seen: set[str]) -> set[str]:
+    """A package and all that it requires, without extras."""
     if name in seen or _version(name) is None:
         return seen
     seen.add(name)
     for line in importlib.metadata.requires(name) or []:
         required, _, condition = line.partition(";")
         if "extra" not in condition:
-            _needed(re.split(r"[^\w.-]", required.strip())[0], seen)
+            _requirements(re.split(r"[^\w.-]", required.strip())[0], seen)
     return seen
 
 

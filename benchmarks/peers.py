@@ -1,55 +1,55 @@
-"""What a user might write instead: two plain loops, a packed LSTM, gradients of whole tables and whole grids."""
-
-from typing import Any
+"""Plain PyTorch versions of MV-LSTM and Match-SRNN: a double loop, a packed LSTM, and gradients of whole tables."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from pairlight.layers.embedding import Embedding
+from pairlight.layers.interactions import Interaction, TensorLayer
+from pairlight.layers.layer import Layer
+from pairlight.layers.lstm import BiLSTM
+from pairlight.layers.spatial_gru import SpatialGRU
+from pairlight.layers.types import Grid, Seq, Tokens, masked_grid, tile_left
 from pairlight.models.base import PairModel
 from pairlight.models.match_srnn import MatchSRNN
 from pairlight.models.mv_lstm import MVLSTM
-from pairlight.layers.types import Grid, Seq, Tokens, tile_left, grid_of
-from pairlight.layers.embedding import Embed
-from pairlight.layers.lstm import BiLSTM
-from pairlight.layers.interactions import TensorLayer
-from pairlight.layers.spatial_gru import SpatialGRU
-from pairlight.text.tokenizer import PADDING
+from pairlight.text.tokenizer import PADDING, UNKNOWN
 
 
-class PlainEmbed(Embed):
+class PlainEmbedding(Embedding):
     """A lookup whose gradient is as large as the table."""
 
-    def _rows(self, ids: Tensor) -> Tensor:
-        return F.embedding(ids, self.table.weight, PADDING)
+    def forward(self, tokens: Tokens) -> Seq:
+        known = torch.where(tokens.ids >= self.vocab, UNKNOWN, tokens.ids)
+        x = F.embedding(torch.where(tokens.mask, known, PADDING), self.weight, PADDING)
+        return Seq(F.dropout(x, self.dropout, self.training), tokens.mask, tokens.ids)
 
 
 class PlainMVLSTM(PairModel):
-    """MV-LSTM as its equations read: every pair by itself, and the whole grid has a gradient."""
+    """MV-LSTM as in its equations: texts are encoded again for every pair, and the whole grid has a gradient."""
 
-    def __init__(self, vocab: int, **settings: Any) -> None:
-        super().__init__()
-        for name, stage in MVLSTM(vocab, **settings).named_children():
-            setattr(self, name, stage)
+    def __init__(self, model: MVLSTM) -> None:
+        self.settings = model.settings
+        self.embed, self.encode, self.interact = model.embed, model.encode, model.interact
+        self.aggregate, self.score = model.aggregate, model.score
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        u, v = self.words(left, right)
+        u, v = self.embed(left, right)
         return self.score(self.aggregate(self.interact(self.encode(u), self.encode(v))))
 
 
 class PlainMatchSRNN(MatchSRNN):
-    """Match-SRNN as its equations read: the grid is written, then scanned."""
+    """Match-SRNN as in its equations: the grid is stored, then scanned."""
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
-        return self.score(self.aggregate(self.interact(*self.words(left, right))))[:, 0]
+        return self.score(self.aggregate(self.interact(*self.embed(left, right))))[:, 0]
 
 
-class DoubleLoop(nn.Module):
-    """The spatial GRU cell by cell, as its equations read."""
+class DoubleLoop(Layer):
+    """The spatial GRU, cell by cell as in its equations."""
 
     def __init__(self, gru: SpatialGRU) -> None:
-        super().__init__()
         self.gates, self.gates_bias = gru.gates, gru.gates_bias
         self.candidate, self.candidate_bias = gru.candidate, gru.candidate_bias
 
@@ -78,11 +78,10 @@ class DoubleLoop(nn.Module):
         return z[:, 0] * diagonal + z[:, 1] * top + z[:, 2] * left + z[:, 3] * new
 
 
-class PackedBiLSTM(nn.Module):
-    """`nn.LSTM`, both ways, over a packed batch."""
+class PackedBiLSTM(Layer):
+    """`nn.LSTM` in both directions on a packed batch."""
 
     def __init__(self, bilstm: BiLSTM) -> None:
-        super().__init__()
         hidden = len(bilstm.forwards.bias) // 4
         dim = bilstm.forwards.weight.shape[1] - hidden
         self.lstm = nn.LSTM(dim, hidden, bidirectional=True, batch_first=True)
@@ -92,6 +91,8 @@ class PackedBiLSTM(nn.Module):
                 getattr(self.lstm, f"weight_hh_l0{ending}").copy_(one.weight[:, dim:])
                 getattr(self.lstm, f"bias_ih_l0{ending}").copy_(one.bias)
                 getattr(self.lstm, f"bias_hh_l0{ending}").zero_()
+        for name, value in self.lstm.named_parameters():
+            setattr(self, name, value)  # a layer finds its parameters among its own attributes
 
     def forward(self, u: Seq) -> Seq:
         packed = pack_padded_sequence(u.x, u.lengths, batch_first=True, enforce_sorted=False)
@@ -99,41 +100,42 @@ class PackedBiLSTM(nn.Module):
 
 
 class EinsumTensorLayer(TensorLayer):
-    """The neural tensor layer as its equation reads."""
+    """The neural tensor layer as in its equation."""
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         u, v = tile_left(u, v)
         D = u.x.shape[-1]
         s = torch.einsum("bld,cde,bre->bclr", u.x, self.weight, v.x)
         s = s + (u.x @ self.linear[:, :D].mT).mT[..., None] + (v.x @ self.linear[:, D:].mT).mT[:, :, None]
-        return grid_of(u, v, (s + self.bias[:, None, None]).relu())
+        return masked_grid(u, v, (s + self.bias[:, None, None]).relu())
 
 
 def naive_match_srnn(model: PairModel) -> PairModel:
-    """The same model with the same weights, its grid scanned by a double loop."""
-    naive = _twin(model, PlainMatchSRNN)
+    """A copy of a Match-SRNN that scans its grid in a double loop."""
+    naive = PlainMatchSRNN(model.embed.embedding.vocab, **model.settings)
+    _copy_with_plain_embedding(model, naive)
     naive.interact = _einsum(naive.interact)
     naive.aggregate = DoubleLoop(naive.aggregate)
     return naive
 
 
 def packed_mv_lstm(model: PairModel) -> PairModel:
-    """The same model with the same weights on a packed `nn.LSTM`."""
-    packed = _twin(model, PlainMVLSTM)
+    """A copy of an MV-LSTM that encodes texts with a packed `nn.LSTM`."""
+    copied = MVLSTM(model.embed.embedding.vocab, **model.settings)
+    _copy_with_plain_embedding(model, copied)
+    packed = PlainMVLSTM(copied)
     packed.encode = PackedBiLSTM(packed.encode)
     packed.interact = _einsum(packed.interact)
     return packed
 
 
-def _twin(model: PairModel, kind: type[PairModel]) -> PairModel:
-    words = model.words.embed
-    twin = kind(words.vocab, **model.settings)
-    twin.words.embed = PlainEmbed(words.vocab, model.words.dim)
-    twin.load_state_dict(model.state_dict())
-    return twin
+def _copy_with_plain_embedding(model: PairModel, to: PairModel) -> None:
+    embedding = model.embed.embedding
+    to.embed.embedding = PlainEmbedding(embedding.vocab, model.embed.dim, embedding.dropout)
+    to.load_state_dict(model.state_dict())
 
 
-def _einsum(interact: nn.Module) -> nn.Module:
+def _einsum(interact: Interaction) -> Interaction:
     if not isinstance(interact, TensorLayer):
         return interact
     plain = EinsumTensorLayer(interact.weight.shape[1], interact.channels)

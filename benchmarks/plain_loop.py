@@ -1,46 +1,48 @@
-"""The loop a user might write: PyTorch's own AdaGrad over every weight, batches in the order they come."""
+"""The training and scoring loops that a user might write: PyTorch's AdaGrad on all weights, batches in given order."""
 
 from collections.abc import Callable
 
 import numpy as np
 import torch
 
-from benchmarks.subject import Subject
-from pairlight.data.batching import by_length
+from benchmarks.benchmark_model import BenchmarkModel
+from pairlight.data.batching import batches_by_length
+from pairlight.inference.scoring import BATCH
+from pairlight.layers.collate import collate
 from pairlight.models.base import PairModel
-from pairlight.inference.scoring import BATCH, tokens
-from pairlight.training.examples import Lists
+from pairlight.training.examples import RankingExamples
 from pairlight.training.losses import hinge
 
 _CPU = torch.device("cpu")
 
 
-class PlainLoop(Subject):
-    """The same model, words and pairs without pairlight's training and scoring."""
+class PlainLoop(BenchmarkModel):
+    """The same model, vocabulary and pairs without pairlight's loops."""
 
-    def train(self, model: PairModel, epochs: int, watch: Callable[[int], None] = lambda epoch: None) -> None:
+    def train(self, model: PairModel, epochs: int, on_step: Callable[[int], None] = lambda epoch: None) -> None:
         model.train()
-        optimizer = torch.optim.Adagrad(model.parameters(), self.options.lr, eps=self.options.epsilon)
-        lists, rng = Lists(self.pairs, self.options.negatives_per_positive), np.random.default_rng(1)
+        optimizer = torch.optim.Adagrad(model.parameters(), self.config.lr, eps=self.config.epsilon)
+        examples = RankingExamples(self.pairs, self.config.negatives_per_positive)
+        rng = np.random.default_rng(1)
         for number in range(1, epochs + 1):
-            epoch = lists.epoch(rng)
-            for start in range(0, len(epoch.left), self.options.batch):
-                some = slice(start, start + self.options.batch)
-                sides = epoch.left[some], epoch.right[some].T
-                scores = model(*(tokens(self.encoded, side.reshape(-1), _CPU) for side in sides))
-                loss = hinge(scores.view(sides[1].shape), self.options.margin)
+            epoch = examples.epoch(rng)
+            for start in range(0, len(epoch.left), self.config.batch):
+                rows = slice(start, start + self.config.batch)
+                left, right = epoch.left[rows], epoch.right[rows].T
+                scores = model(*(collate(self.texts, side.reshape(-1), _CPU) for side in (left, right)))
+                loss = hinge(scores.view(right.shape), self.config.margin)
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
-                watch(number)
+                on_step(number)
 
     @torch.no_grad()
     def score(self) -> np.ndarray:
-        """In batches of like length, so that the padding is as little as pairlight's."""
+        """In batches of similar length, so that there is as little padding as in pairlight's loop."""
         self.model.eval()
-        left, right, lengths = self.pairs.left, self.pairs.right, self.encoded.lengths
+        left, right, lengths = self.pairs.left, self.pairs.right, self.texts.lengths
         scores = np.empty(len(left), np.float32)
-        for some in by_length(lengths[left] * lengths[right], BATCH):
-            found = self.model(*(tokens(self.encoded, side[some], _CPU) for side in (left, right)))
-            scores[some] = found.numpy()
+        for rows in batches_by_length(lengths[left] * lengths[right], BATCH):
+            found = self.model(*(collate(self.texts, side[rows], _CPU) for side in (left, right)))
+            scores[rows] = found.numpy()
         return scores

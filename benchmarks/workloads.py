@@ -1,4 +1,4 @@
-"""The pairs that are measured on: texts of a fixed length out of made words, and ragged text as people wrote it."""
+"""The pairs that are measured on: random words in texts of fixed or random length, and real text."""
 
 from functools import cache
 
@@ -6,24 +6,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.data.pairs import Pairs
-from pairlight.datasets.catalogue import sample
+from pairlight.datasets.catalog import sample_dataset
 
 _SYLLABLES = [a + b for a in "bdfgklmnprst" for b in ("a", "e", "i", "o", "u", "an", "el", "ir", "os", "ut")]
 
 
 @cache
-def made(left: int, right: int, lists: int, vocabulary: int = 10_000, seed: int = 0) -> Pairs:
-    """Lists of one right and one wrong text, `left` and `right` words long; words are as frequent as in Zipf's law."""
+def fixed_length_pairs(left: int, right: int, lists: int, vocabulary: int = 10_000, seed: int = 0) -> Pairs:
+    """Lists of one positive and one negative of `left` and `right` words, which follow Zipf's law."""
     rng = np.random.default_rng(seed)
     return _lists(np.full(lists, left), np.full(2 * lists, right), vocabulary, rng)
 
 
 @cache
-def varied(least: int, most: int, lists: int, vocabulary: int = 10_000, seed: int = 0) -> Pairs:
-    """The same with texts of `least` to `most` words, each length as frequent as any other."""
+def random_length_pairs(least: int, most: int, lists: int, vocabulary: int = 10_000, seed: int = 0) -> Pairs:
+    """The same with texts of `least` to `most` words, all lengths equally likely."""
     rng = np.random.default_rng(seed)
     lefts, rights = (rng.integers(least, most + 1, n) for n in (lists, 2 * lists))
     return _lists(lefts, rights, vocabulary, rng)
+
+
+@cache
+def real_text_pairs(lists: int) -> Pairs:
+    """Clauses of 8 to 28 words of State of the Union speeches, in lists of one positive and four negatives."""
+    return sample_dataset("sotu", lists)
 
 
 def _lists(lefts: NDArray[np.int64], rights: NDArray[np.int64], vocabulary: int, rng: np.random.Generator) -> Pairs:
@@ -34,13 +40,7 @@ def _lists(lefts: NDArray[np.int64], rights: NDArray[np.int64], vocabulary: int,
     return Pairs.of([each for each in left for _ in range(2)], right, [1.0, 0.0] * len(left))
 
 
-@cache
-def ragged(lists: int) -> Pairs:
-    """Clauses of State of the Union speeches, lists of one right clause and four wrong ones, 8 to 28 words each."""
-    return sample("sotu", lists)
-
-
 def _word(number: int) -> str:
-    """A word for each number, three syllables long."""
+    """A word of three syllables for each number."""
     syllables = len(_SYLLABLES)
     return "".join(_SYLLABLES[number // syllables**place % syllables] for place in range(3))

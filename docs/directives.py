@@ -128,7 +128,7 @@ class Generated(SphinxDirective):
 
 
 def plain_docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Turn a docstring in plain text into reStructuredText: equations and columns stay as they are, prose is escaped."""
+    """Turn a plain docstring into reStructuredText: equations and columns stay as they are, prose is escaped."""
     written: list[str] = []
     for paragraph in "\n".join(lines).strip().split("\n\n"):
         block = paragraph.strip("\n").split("\n")

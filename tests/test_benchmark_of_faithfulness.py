@@ -1,44 +1,58 @@
-"""The table of faithfulness: models are trained once, and what is no better than random is marked."""
+"""The faithfulness benchmark trains each model once and marks methods that are not better than random words."""
 
 import pytest
 
 from benchmarks import faithfulness
-from benchmarks.faithfulness import drawn, faithful, table
+from benchmarks.faithfulness import FaithfulnessResult, faithfulness_table, measure_model, sample_pairs
 from pairlight import Matcher
-from pairlight.experiments.compare import Cell
 from pairlight.data.pairs import Pairs
+from pairlight.experiments.spec import RunSpec
+from pairlight.explain.faithfulness import DeletionCurve
 from toy_pairs import overlap
 
 
 @pytest.fixture
-def parts() -> dict[str, Pairs]:
-    return {part: overlap(10, seed) for seed, part in enumerate(("train", "dev", "test"))}
+def splits() -> dict[str, Pairs]:
+    return {name: overlap(10, seed) for seed, name in enumerate(("train", "dev", "test"))}
 
 
-def test_a_model_is_trained_once_and_told_by_every_kind_it_allows(parts, tmp_path, monkeypatch):
-    cell = Cell("bm25", 1, {}, {})
-    first = faithful(tmp_path, 6, cell, parts)
-    monkeypatch.setattr(faithfulness, "trained", None)
-    again = faithful(tmp_path, 6, cell, parts)
-    assert again["curves"] == first["curves"]
-    assert set(first["curves"]) == {"leave-one-out", "mechanism"}
-    assert first["curves"]["leave-one-out"]["pairs"] == 6
-    assert first["MAP"] == 1
+def test_a_model_is_trained_once_and_measured_with_every_method_it_supports(splits, tmp_path, monkeypatch):
+    spec = RunSpec("bm25", 1, {}, {})
+    first = measure_model(tmp_path, 6, spec, splits)
+    monkeypatch.setattr(faithfulness, "train_run", None)
+    again = measure_model(tmp_path, 6, spec, splits)
+    assert again.curves == first.curves
+    assert [curve.method for curve in first.curves] == ["leave-one-out", "mechanism"]
+    assert first.curves[0].pairs == 6
+    assert first.MAP == 1
+    assert FaithfulnessResult.from_dict(first.as_dict()) == first
 
 
-def test_the_same_pairs_are_drawn_and_none_without_a_word(parts):
-    matcher = Matcher("bm25").fit(parts["train"], progress=False)
+def test_all_models_get_the_same_pairs_and_none_without_words(splits):
+    tokenizer = Matcher("bm25").fit(splits["train"], progress=False).scorer.tokenizer
     test = Pairs.of(["bama delo", "bama delo", "bama"], ["delo", " ", "firi"], [1, 0, 0])
-    assert sorted(drawn(matcher, test, 5)) == [("bama", "firi"), ("bama delo", "delo")]
-    assert drawn(matcher, parts["test"], 7) == drawn(matcher, parts["test"], 9)[:7]
+    assert sorted(sample_pairs(tokenizer, test, 5)) == [("bama", "firi"), ("bama delo", "delo")]
+    assert sample_pairs(tokenizer, splits["test"], 7) == sample_pairs(tokenizer, splits["test"], 9)[:7]
 
 
-def test_what_is_no_better_than_random_is_bold_and_what_was_not_always_told_is_counted():
-    curve = {"falls": [1.0, 2.0], "random": [0.5, 0.5], "pairs": 20, "faithful": True}
-    curves = {"leave-one-out": curve, "mechanism": curve | {"falls": [0.4, 0.6], "pairs": 8, "faithful": False}}
-    text = table([{"model": "knrm", "MAP": 0.5, "curves": curves}, {"model": "bm25", "MAP": 0.25, "curves": curves}])
-    rows = text.splitlines()[2:]
-    assert rows == [
+def test_methods_that_are_not_better_than_random_are_bold_and_missing_explanations_are_counted():
+    curves = (
+        DeletionCurve("leave-one-out", (1.0, 2.0), (0.5, 0.5), 20, 0.1),
+        DeletionCurve("mechanism", (0.4, 0.6), (0.5, 0.5), 8, 0.1),
+    )
+    results = [
+        FaithfulnessResult(model, MAP, (0.1, 0.2), curves, 1.0) for model, MAP in (("knrm", 0.5), ("bm25", 0.25))
+    ]
+    assert faithfulness_table(results).splitlines()[2:] == [
         "| bm25 | 0.25 | 0.50 | 1.5 | – | **0.50** (8) |",
         "| knrm | 0.50 | 0.50 | 1.5 | – | **0.50** (8) |",
     ]
+
+
+def test_the_benchmark_writes_a_table_and_keeps_finished_models(splits, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(faithfulness, "load_dataset", lambda name, folder: splits)
+    for _ in range(2):
+        faithfulness.run(["random", "bm25"], 4, None, tmp_path)
+    lines = (tmp_path / "faithfulness.md").read_text(encoding="utf-8").splitlines()
+    assert [line.split(" | ")[0] for line in lines] == ["| model", "| ---", "| random", "| bm25"]
+    assert capsys.readouterr().err.count("bm25: ") == 2

@@ -149,7 +149,7 @@ def test_deepmatch_keeps_its_topics_when_training_continues(pairs, tmp_path):
     old.save(tmp_path)
     new = Pairs.of(["zebra bama", "zebra bama"], ["zebra", "quagga"], [1, 0])
     matcher = Matcher("deepmatch").fit(new, new, init=tmp_path, **(QUICK | {"epochs": 0}))
-    assert torch.equal(matcher.scorer.model.patches.left_patch, old.scorer.model.patches.left_patch)
+    assert torch.equal(matcher.scorer.model.patches.left_patches, old.scorer.model.patches.left_patches)
     np.testing.assert_allclose(matcher.predict(HELD), old.predict(HELD), atol=1e-6)
 
 

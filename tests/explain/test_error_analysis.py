@@ -1,4 +1,4 @@
-"""The worst mistakes: the right ones, worst first, each with what may have made it hard."""
+"""The worst errors of a model, worst first, each with its categories."""
 
 import json
 import re
@@ -7,10 +7,15 @@ import sys
 import numpy as np
 import pytest
 
-from explain.browser import found, needs_chromium
-from pairlight import InputError, Matcher, Pairs, cli
-from pairlight.explain.error_analysis import called_wrong, mistakes, ranked_low, threshold_of
-from pairlight.explain.render.html import report
+from explain.browser import needs_chromium, run_in_page
+from pairlight import Calibration, InputError, Matcher, Pairs, cli
+from pairlight.explain.error_analysis import (
+    classification_errors,
+    error_analysis,
+    error_threshold,
+    ranking_errors,
+)
+from pairlight.explain.render.html import report_page
 from toy_pairs import WORDS, overlap
 
 
@@ -20,18 +25,18 @@ def table(*rows: tuple[str, str, float]) -> Pairs:
 
 @pytest.fixture(scope="module")
 def bm25():
-    return Matcher("bm25").fit(overlap(20, seed=0), progress=False)
+    return Matcher("bm25").fit(overlap(20, seed=0), progress=False).scorer
 
 
-def test_a_threshold_above_all_scores_calls_none_a_match():
+def test_with_a_threshold_above_all_scores_every_positive_is_a_false_negative():
     pairs = Pairs.of(["a"] * 5, ["b"] * 5, [0, 0, 0, 1, 0])
     scores = np.full(5, 0.3, np.float32)
-    (missed,) = called_wrong(pairs, scores, threshold_of(Matcher("bm25"), pairs, scores))
-    assert missed.rows == (3,)
-    assert missed.about.startswith("A match, missed")
+    (error,) = classification_errors(pairs, scores, error_threshold(None, pairs, scores))
+    assert error.rows == (3,)
+    assert error.description.startswith("False negative: ")
 
 
-def test_the_list_whose_right_answer_stands_lowest_comes_first():
+def test_the_list_with_the_lowest_best_positive_comes_first():
     pairs = table(
         ("a", "a1", 1), ("a", "a2", 0), ("a", "a3", 0),
         ("b", "b1", 0), ("b", "b2", 1), ("b", "b3", 1),
@@ -39,40 +44,47 @@ def test_the_list_whose_right_answer_stands_lowest_comes_first():
         ("d", "d1", 0), ("d", "d2", 0),
     )  # fmt: skip
     scores = np.float32([0.1, 0.9, 0.5, 0.8, 0.3, 0.4, 0.7, 0.6, 0.2, 0.1])
-    low, high = ranked_low(pairs, scores)
+    low, high = ranking_errors(pairs, scores)
     assert low.rows == (1, 0)
-    assert low.about == "The right answer is ranked 3 of 3, 0.8 below the first."
-    assert high.rows == (3, 5)  # the better of its two right answers
+    assert low.description == "The best positive is ranked 3 of 3, 0.8 below the first."
+    assert low.roles == ("Negative, ranked first", "Best positive, ranked 3")
+    assert high.rows == (3, 5)  # the better of its two positives
 
 
-def test_an_equal_score_of_a_wrong_answer_is_a_mistake_in_whatever_order():
-    rows = [("a", "right", 1.0), ("a", "wrong", 0.0)]
+def test_a_tie_of_a_negative_with_the_best_positive_is_an_error_in_any_order():
+    rows = [("a", "positive", 1.0), ("a", "negative", 0.0)]
     for order in (rows, rows[::-1]):
-        (only,) = ranked_low(table(*order), np.float32([0.5, 0.5]))
-        assert [order[row][1] for row in only.rows] == ["wrong", "right"]
+        (error,) = ranking_errors(table(*order), np.float32([0.5, 0.5]))
+        assert [order[row][1] for row in error.rows] == ["negative", "positive"]
 
 
-def test_pairs_furthest_on_the_wrong_side_come_first():
+def test_pairs_farthest_from_the_threshold_come_first():
     pairs = table(("a", "w", 1), ("b", "x", 0), ("c", "y", 0), ("d", "z", 1))
-    wrong = called_wrong(pairs, np.float32([0.4, 0.95, 0.1, 0.8]), 0.5)
-    assert [each.rows for each in wrong] == [(1,), (0,)]
-    assert wrong[0].about == "Called a match, and none: 0.45 above the threshold of 0.5."
-    assert wrong[1].roles == ("A match, missed",)
+    errors = classification_errors(pairs, np.float32([0.4, 0.95, 0.1, 0.8]), 0.5)
+    assert [each.rows for each in errors] == [(1,), (0,)]
+    assert errors[0].description == "False positive: 0.45 above the threshold of 0.5."
+    assert errors[1].roles == ("False negative",)
 
 
-def test_without_a_threshold_that_of_fewest_mistakes_counts():
+def test_the_threshold_of_a_calibration_is_used():
+    pairs, scores = table(("a", "w", 1), ("b", "x", 0)), np.float32([0.4, 0.9])
+    assert error_threshold(Calibration(1.0, 0.0, 0.3), pairs, scores) == 0.3
+
+
+def test_without_a_calibration_the_threshold_has_the_fewest_errors():
     pairs = table(("a", "w", 1), ("b", "x", 0), ("c", "y", 0), ("d", "z", 1))
     scores = np.float32([0.9, 0.95, 0.1, 0.8])
-    assert [each.rows for each in called_wrong(pairs, scores, threshold_of(Matcher("bm25"), pairs, scores))] == [(1,)]
+    errors = classification_errors(pairs, scores, error_threshold(None, pairs, scores))
+    assert [each.rows for each in errors] == [(1,)]
 
 
 @pytest.mark.parametrize("grades", [(1, 2, 3), (0, -1, -2)])
-def test_grades_without_a_match_or_a_miss_leave_none_wrong(grades):
+def test_pairs_that_are_all_positive_or_all_negative_have_no_errors(grades):
     pairs, scores = table(*zip("abc", "xyz", grades, strict=True)), np.float32([0.1, 0.2, 0.3])
-    assert called_wrong(pairs, scores, threshold_of(Matcher("bm25"), pairs, scores)) == []
+    assert classification_errors(pairs, scores, error_threshold(None, pairs, scores)) == []
 
 
-KINDS = {
+CATEGORIES = {
     "no shared word": ("bama delo", "firi kusi"),
     "negation": ("bama delo", "bama don't delo"),
     "number": ("bama delo 12", "bama delo 13.5"),
@@ -82,58 +94,66 @@ KINDS = {
 }
 
 
-USUAL = [(f"{a}ama " * 6, f"{a}ama " * 9, 1.0) for a in "dfgklmnprst"]  # how long texts are by and large
+OTHERS = [(f"{a}ama " * 6, f"{a}ama " * 9, 1.0) for a in "dfgklmnprst"]  # texts of typical length
 
 
-def wrong_about(left: str, right: str) -> list[tuple[str, str, float]]:
-    """Two wrong answers that say all that the left text does stand above the right one."""
+def ranked_third(left: str, right: str) -> list[tuple[str, str, float]]:
+    """A list in which two negatives that repeat the left text are ranked above the positive."""
     return [(left, left, 0.0), (left, f"{left} {left}", 0.0), (left, right, 1.0)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_mistake_is_told_by_its_kind(bm25, kind):
-    left, right = KINDS[kind]
-    (case,) = mistakes(bm25, table(*wrong_about(left, right), *USUAL), kind="ranking")
-    assert case.kinds == (kind,)
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_an_error_gets_its_category(bm25, category):
+    left, right = CATEGORIES[category]
+    (case,) = error_analysis(bm25, table(*ranked_third(left, right), *OTHERS), task="ranking")
+    assert case.categories == (category,)
     assert [each.right.text for each in case.explanations] == [f"{left} {left}", right]
-    assert case.roles == ("Ranked first, and wrong", "The right answer, ranked 3")
+    assert case.roles == ("Negative, ranked first", "Best positive, ranked 3")
     assert case.explanations[0].score > case.explanations[1].score
 
 
-def test_words_that_nearly_every_text_has_are_not_shared_words(bm25):
+def test_words_of_nearly_every_text_are_not_shared_words(bm25):
     rest = [(f"the {a}ama", f"the {a}odu", 1.0) for a in "bdfgklmn"]
     rows = [("the kusi", "the kusi", 0.0), ("the kusi", "the delo", 1.0), *rest]
-    (case,) = mistakes(bm25, table(*rows), kind="ranking")
-    assert "no shared word" in case.kinds
+    (case,) = error_analysis(bm25, table(*rows), task="ranking")
+    assert "no shared word" in case.categories
 
 
-def test_no_more_mistakes_are_explained_than_asked_for(bm25):
+def test_at_most_limit_errors_are_explained(bm25):
     pairs = overlap(8, seed=1)
-    turned = Pairs(pairs.texts, pairs.left, pairs.right, pairs.group, 1 - pairs.label)
+    inverted = Pairs(pairs.texts, pairs.left, pairs.right, pairs.group, 1 - pairs.label)
     progress: list[float] = []
-    cases = mistakes(bm25, turned, 3, progress=progress.append)
+    cases = error_analysis(bm25, inverted, 3, progress=progress.append)
     assert len(cases) == 3
     assert progress == [1 / 3, 2 / 3, 1.0]
-    assert mistakes(bm25, pairs) == []
+    assert error_analysis(bm25, pairs) == []
 
 
-def test_a_text_without_words_is_passed_over(bm25):
+def test_a_text_without_words_is_skipped(bm25):
     pairs = table(("bama", " ", 1), ("bama", "bama", 0), ("delo", "kusi", 1), ("delo", "delo", 0))
-    (case,) = mistakes(bm25, pairs)
+    (case,) = error_analysis(bm25, pairs)
     assert case.explanations[0].left.text == "delo"
 
 
-def test_what_cannot_be_judged_is_told(bm25):
-    with pytest.raises(InputError, match="no labels"):
-        mistakes(bm25, Pairs.of(["a"], ["b"]))
-    with pytest.raises(InputError, match="limit=0"):
-        mistakes(bm25, overlap(2, seed=0), 0)
+def test_a_calibrated_model_has_probabilities_and_its_own_threshold(bm25):
+    pairs = table(("bama", "bama", 0), ("delo", "kusi", 1), ("firi", "firi", 1))
+    (case,) = error_analysis(bm25, pairs, task="pairs", calibration=Calibration(1.0, 0.0, -1.0))
+    assert case.description.startswith("False positive: ")
+    (it,) = case.explanations
+    assert it.probability == pytest.approx(1 / (1 + np.exp(-it.score)))
+
+
+def test_pairs_without_labels_and_a_limit_of_zero_are_refused(bm25):
+    with pytest.raises(InputError, match="no label"):
+        error_analysis(bm25, Pairs.of(["a"], ["b"]))
+    with pytest.raises(InputError, match="limit=0 must be at least 1"):
+        error_analysis(bm25, overlap(2, seed=0), 0)
 
 
 @pytest.fixture
-def evaluate(bm25, tmp_path, monkeypatch, capsys):
-    """Run `pairlight evaluate` on labels that are all wrong; give the exit code and what was printed."""
-    bm25.save(tmp_path / "model")
+def evaluate(tmp_path, monkeypatch, capsys):
+    """Runs `pairlight evaluate` on inverted labels; returns the exit code, standard output and standard error."""
+    Matcher("bm25").fit(overlap(20, seed=0), progress=False).save(tmp_path / "model")
     pairs = overlap(4, seed=1)
     rows = zip(pairs.left, pairs.right, pairs.label, strict=True)
     lines = [f"{pairs.texts[i]}\t{pairs.texts[j]}\t{1 - label:g}" for i, j, label in rows]
@@ -152,49 +172,52 @@ def evaluate(bm25, tmp_path, monkeypatch, capsys):
     return command
 
 
-def test_evaluate_writes_its_mistakes_as_a_page(evaluate, tmp_path):
+def test_evaluate_writes_the_worst_errors_as_a_page(evaluate, tmp_path):
     code, out, err = evaluate("model", "data.tsv", "--errors", "report.html")
-    assert code == 0
+    assert code == 0, err
     assert "P@1      0.0000" in out
-    assert "The 4 worst mistakes are in report.html" in err
+    assert "report.html" in err
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<title>The worst mistakes of bm25 on data.tsv</title>" in text
+    title = re.search("<title>(.*)</title>", text)[1]
+    assert "bm25" in title
+    assert "data.tsv" in title
     data = json.loads(re.search('id="data">(.*?)</script>', text, re.DOTALL)[1])
     assert [len(case["explanations"]) for case in data["cases"]] == [2] * 4
 
 
-def test_evaluate_explains_no_run(evaluate, tmp_path):
+def test_a_run_file_has_no_model_whose_errors_could_be_explained(evaluate, tmp_path):
     code, _, err = evaluate("--run", "r", "--qrels", "q", "--errors", "report.html")
     assert code == 2
-    assert "--errors explains a model" in err
+    assert "--run is evaluated without a model" in err
     assert not (tmp_path / "report.html").exists()
 
 
 @needs_chromium
-def test_the_page_lists_mistakes_by_kind_and_filters_them(bm25, tmp_path):
-    texts = [(f"{left} {own}", right) for (left, right), own in zip(KINDS.values(), WORDS[10:], strict=False)]
-    rows = [row for left, right in texts for row in wrong_about(left, right)]
+def test_the_page_lists_errors_by_category_and_filters_them(bm25, tmp_path):
+    texts = [(f"{left} {own}", right) for (left, right), own in zip(CATEGORIES.values(), WORDS[10:], strict=False)]
+    rows = [row for left, right in texts for row in ranked_third(left, right)]
     script = """
     const texts = (part, what) => [...part.querySelectorAll(what)].map((each) => each.textContent);
     const listed = () => [...document.querySelectorAll('nav section')].map((part) => texts(part, 'h2, [dir=auto]'));
     const all = listed();
     const chips = texts(document, '.filters .chip');
-    document.querySelector('[data-kind="number"]').click();
+    document.querySelector('[data-category="number"]').click();
     const number = listed();
-    document.querySelector('.pick').click();
+    document.querySelector('.case').click();
     dispatchEvent(new HashChangeEvent('hashchange'));
     return {all, chips, number, focus: document.activeElement.textContent,
         shown: texts(document, '.role'),
         current: document.querySelector('[aria-current="true"]').textContent}"""
-    seen = found(report("Mistakes", mistakes(bm25, table(*rows, *USUAL), kind="ranking")), script, tmp_path)
-    assert sum(len(group) - 1 for group in seen["all"]) == len(KINDS)
+    cases = error_analysis(bm25, table(*rows, *OTHERS), task="ranking")
+    seen = run_in_page(report_page("Errors", cases), script, tmp_path)
+    assert sum(len(group) - 1 for group in seen["all"]) == len(CATEGORIES)
     assert {"all 6", "number 1", "rare word 1", "long text 1"} < set(seen["chips"])
     assert seen["number"] == [["number", f"bama delo 12 {WORDS[12]}"]]
-    assert seen["shown"] == ["Ranked first, and wrong", "The right answer, ranked 3"]
+    assert seen["shown"] == ["Negative, ranked first", "Best positive, ranked 3"]
     assert seen["current"].startswith("bama delo 12")
 
 
 @needs_chromium
-def test_a_page_of_no_mistakes_says_so(tmp_path):
+def test_a_page_without_errors_says_so(tmp_path):
     script = "return document.getElementById('hint').textContent"
-    assert found(report("Mistakes", []), script, tmp_path) == "There is none."
+    assert run_in_page(report_page("Errors", []), script, tmp_path) == "There are no cases to show."

@@ -1,34 +1,40 @@
-"""Every model is explained, out of one table: its words, its grids and its own mechanism."""
+"""Every model of one table is explained: the words, the grids and the model's own mechanism."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
+import pairlight.explain
 from explain.explained import LEFT, RIGHT, explained, matcher
 from models.toy import CASES, Case
 from pairlight import Matcher
-from pairlight.explain.explain import explain_pair
+from pairlight.evaluation.calibration import Calibration
 from pairlight.explain.data import Explanation
-from pairlight.explain.trace import apart
+from pairlight.explain.explain import explain_pair
+from pairlight.inference.scorer import ModelScorer
+from pairlight.layers.basic import Dropout, Linear
+from pairlight.layers.embedding import WordEmbedding
+from pairlight.layers.layer import Layer
+from pairlight.layers.tracing import active_trace
+from pairlight.layers.types import Grid, Tokens, masked_grid
 from pairlight.models.base import PairModel
-from pairlight.layers.types import Grid, Tokens, grid_of
-from pairlight.layers.embedding import Words
 from toy_pairs import overlap
 
-# One of each model, and those whose words are weighed on both sides.
+# One case of each model, and those with attention gates on both texts.
 FIRST = {case.name: case for case in reversed(CASES)}
 TABLE = [case for case in CASES if case is FIRST[case.name] or case.settings.get("gate") == "both"]
 every_case = pytest.mark.parametrize("case", TABLE, ids=str)
 
-# What each model's own mechanism must say, beside grids and cells.
-OWN = {
+# The tables that models must have in addition to grids and cells.
+TABLES = {
     "bm25": {"matched terms"},
-    "dssm": {"letters"},
-    "cdssm": {"letters", "windows"},
-    "duet": {"letters"},
+    "dssm": {"character n-grams"},
+    "cdssm": {"character n-grams", "windows"},
+    "duet": {"character n-grams"},
     "deepmatch": {"topics"},
     "anmm": {"bins"},
     "drmm": {"left words"},
@@ -42,68 +48,69 @@ OWN = {
 NO_GRID = {"random", "bm25", "dssm", "cdssm", "arc-i", "cntn", "lstm-rnn", "bi-lstm-rnn", "deepmatch"}
 
 
-def left_out(case: Case, side: str, place: int) -> float:
-    """The score of the pair without one word, by way of its text."""
+def score_without(case: Case, side: str, number: int) -> float:
+    """The score of the pair after one word was removed from its text."""
     it = explained(case)
     texts = {"left": LEFT, "right": RIGHT}
-    word = getattr(it, side).words[place]
+    word = getattr(it, side).words[number]
     texts[side] = texts[side][: word.start] + " " + texts[side][word.end :]
     return float(matcher(case).predict([(texts["left"], texts["right"])])[0])
 
 
-@pytest.mark.filterwarnings("ignore:.* were cut")
+@pytest.mark.filterwarnings("ignore:.* were truncated")
 @every_case
 def test_the_explained_score_is_the_score(case):
     np.testing.assert_allclose(explained(case).score, matcher(case).predict([(LEFT, RIGHT)])[0], rtol=1e-4, atol=1e-5)
 
 
 @every_case
-def test_words_stand_where_they_stand_in_the_text(case):
+def test_words_have_their_positions_in_the_text(case):
     it = explained(case)
     assert [it.left.text[word.start : word.end].lower() for word in it.left.words] == [w.text for w in it.left.words]
     assert [word.text for word in it.right.words] == ["godu", "firi", "mama", "bama", "—", "词", "neverseen", "kusi"]
 
 
-@pytest.mark.filterwarnings("ignore:.* were cut")
+@pytest.mark.filterwarnings("ignore:.* were truncated")
 @every_case
-def test_leaving_a_word_out_is_scoring_the_text_without_it(case):
+def test_leave_one_out_is_the_score_of_the_text_without_the_word(case):
     it = explained(case)
-    adds = it.by("leave-one-out")
-    assert adds is not None
-    for side, place in (("left", 0), ("left", 6), ("right", 3), ("right", 6)):
-        expected = it.score - left_out(case, side, place)
-        np.testing.assert_allclose(getattr(adds, side)[place], expected, rtol=1e-3, atol=1e-4)
+    contributions = it.contributions_by("leave-one-out")
+    assert contributions is not None
+    for side, number in (("left", 0), ("left", 6), ("right", 3), ("right", 6)):
+        expected = it.score - score_without(case, side, number)
+        np.testing.assert_allclose(getattr(contributions, side)[number], expected, rtol=1e-3, atol=1e-4)
 
 
 @every_case
-def test_integrated_gradients_add_up_or_are_not_given(case):
+def test_integrated_gradients_sum_to_the_score_minus_the_baseline_or_are_left_out(case):
     it = explained(case)
-    adds = it.by("integrated-gradients")
-    if adds is None:
+    contributions = it.contributions_by("integrated-gradients")
+    if contributions is None:
         assert any("No integrated gradients" in note for note in it.notes)
         return
-    assert (len(adds.left), len(adds.right)) == (len(it.left.words), len(it.right.words))
-    assert adds.baseline is not None
-    assert adds.residual is not None
-    span = it.score - adds.baseline
-    np.testing.assert_allclose(sum(adds.left) + sum(adds.right) + adds.residual, span, rtol=1e-3, atol=1e-4)
-    assert abs(adds.residual) <= 0.1 * abs(span) + 1e-5
+    left, right = contributions.left, contributions.right
+    assert (len(left), len(right)) == (len(it.left.words), len(it.right.words))
+    assert contributions.baseline is not None
+    assert contributions.residual is not None
+    difference = it.score - contributions.baseline
+    np.testing.assert_allclose(sum(left) + sum(right) + contributions.residual, difference, rtol=1e-3, atol=1e-4)
+    assert abs(contributions.residual) <= 0.1 * abs(difference) + 1e-5
 
 
 @every_case
-def test_grids_have_a_row_for_each_left_and_a_column_for_each_right_position(case):
+def test_grids_have_a_row_for_each_left_position_and_a_column_for_each_right_one(case):
     it = explained(case)
     assert bool(it.grids) == (case.name not in NO_GRID)
     for grid in it.grids:
         assert np.isfinite(np.array(grid.values)).all()
         assert np.shape(grid.values) == (len(grid.rows), len(grid.columns))
-        for spans, side in ((grid.rows, it.left), (grid.columns, it.right)):
-            assert all(0 <= span.first < span.end <= len(side.words) for span in spans)
-            assert all(side.words[span.first].text in span.label for span in spans)
+        for labels, text in ((grid.rows, it.left), (grid.columns, it.right)):
+            assert all(0 <= label.first < label.end <= len(text.words) for label in labels)
+            assert all(text.words[label.first].text in label.text for label in labels)
 
 
 @every_case
-def test_cells_name_their_value_and_have_shares_of_one_whole(case):
+def test_top_cells_have_the_values_of_the_grid_and_shares_that_sum_to_at_most_one(case):
     it = explained(case)
     for cell in it.cells:
         assert it.grids[cell.grid].values[cell.i][cell.j] == cell.value
@@ -111,9 +118,9 @@ def test_cells_name_their_value_and_have_shares_of_one_whole(case):
 
 
 @every_case
-def test_each_mechanism_gives_its_own_account(case):
+def test_each_mechanism_has_its_tables_and_attention_weights(case):
     it = explained(case)
-    assert OWN.get(case.name, set()) <= {table.name for table in it.tables}
+    assert TABLES.get(case.name, set()) <= {table.name for table in it.tables}
     for table in it.tables:
         for fact in table.facts:
             assert all(0 <= i < len(it.left.words) for i in fact.left)
@@ -127,56 +134,56 @@ def test_each_mechanism_gives_its_own_account(case):
 
 
 @every_case
-def test_explanations_go_through_json_unchanged(case):
+def test_an_explanation_read_from_json_is_unchanged(case):
     it = explained(case)
     assert Explanation.from_json(it.to_json()) == it
 
 
+@pytest.mark.filterwarnings("ignore:.* were truncated")
 @every_case
-def test_a_model_is_left_as_it_was(case):
-    model = matcher(case).model
-    assert model is not None
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+def test_explaining_does_not_change_the_model(case):
+    model = matcher(case).scorer.model
+    arrays = {name: array.clone() for name, array in model.named_arrays()}
+    attributes = [(layer, dict(vars(layer))) for layer in model.all_layers()]
     matcher(case).explain(LEFT, RIGHT)
-    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-    assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
-    assert not any({"forward", "trees"} & set(vars(module)) for module in model.modules())
+    matcher(case).nearest(LEFT, RIGHT, overlap(2, seed=3))
+    assert active_trace() is None
+    assert all(torch.equal(array, arrays[name]) for name, array in model.named_arrays())
     assert all(parameter.grad is None for parameter in model.parameters())
+    assert [layer for layer, _ in attributes] == list(model.all_layers())
+    for layer, before in attributes:
+        assert vars(layer).keys() == before.keys()
+        assert all(value is before[name] for name, value in vars(layer).items())
 
 
-@every_case
-def test_what_is_watched_has_stages_of_its_own_and_the_model_s_weights(case):
-    model = matcher(case).model
-    assert model is not None
-    watched = apart(model)
-    assert not set(watched.modules()) & set(model.modules())
-    held = [weight for module in watched.modules() for weight in vars(module).values() if torch.is_tensor(weight)]
-    assert not held  # beside parameters and buffers, which would be held twice
-    for weight, its in zip(model.state_dict().values(), watched.state_dict().values(), strict=True):
-        assert weight.data_ptr() == its.data_ptr()
-
-
-def test_pairs_are_scored_as_ever_while_one_is_explained():
+def test_pairs_get_the_same_scores_while_another_thread_explains():
     made = matcher(FIRST["mv-lstm"])
     pairs = [(LEFT, RIGHT), ("bama delo", "kusi bama")] * 9
     scores = made.predict(pairs)
     it, near = made.explain(LEFT, RIGHT), made.nearest(LEFT, RIGHT, overlap(6, seed=3))
-    with ThreadPoolExecutor(3) as others:
-        explaining = [others.submit(lambda: [made.explain(LEFT, RIGHT) for _ in range(10)]) for _ in range(2)]
-        looking = others.submit(lambda: [made.nearest(LEFT, RIGHT, overlap(6, seed=3)) for _ in range(10)])
-        while not all(each.done() for each in (*explaining, looking)):
+    with ThreadPoolExecutor(3) as threads:
+        explaining = [threads.submit(lambda: [made.explain(LEFT, RIGHT) for _ in range(10)]) for _ in range(2)]
+        searching = threads.submit(lambda: [made.nearest(LEFT, RIGHT, overlap(6, seed=3)) for _ in range(10)])
+        while not all(each.done() for each in (*explaining, searching)):
             np.testing.assert_array_equal(made.predict(pairs), scores)
     assert all(found == it for each in explaining for found in each.result())
-    assert all(found == near for found in looking.result())
+    assert all(found == near for found in searching.result())
 
 
-@pytest.mark.parametrize("made_inside", [False, True])
-def test_a_pair_is_explained_in_inference_mode_as_outside_it(made_inside, tmp_path):
+@pytest.mark.parametrize("load_inside", [False, True])
+def test_a_pair_has_the_same_explanation_in_inference_mode(load_inside, tmp_path):
     made = matcher(FIRST["mv-lstm"])
     made.save(tmp_path)
     with torch.inference_mode():
-        inside = Matcher.load(tmp_path) if made_inside else made
+        inside = Matcher.load(tmp_path) if load_inside else made
         assert inside.explain(LEFT, RIGHT) == explained(FIRST["mv-lstm"])
+
+
+def test_the_probability_is_that_of_the_calibration():
+    scorer, calibration = matcher(FIRST["mv-lstm"]).scorer, Calibration(slope=2.0, offset=0.5, threshold=0.0)
+    it = explain_pair(scorer, LEFT, RIGHT, words=False, calibration=calibration)
+    assert it.probability == pytest.approx(1 / (1 + np.exp(-2 * it.score - 0.5)))
+    assert explain_pair(scorer, LEFT, RIGHT, words=False).probability is None
 
 
 @every_case
@@ -186,28 +193,41 @@ def test_one_word_texts_and_equal_texts_are_explained(case):
         assert np.isfinite([*it.contributions[0].left, *it.contributions[0].right]).all()
 
 
-class Own(PairModel):
-    """A user's model: the parts are the house's, the stages have other names."""
+class CustomModel(PairModel):
+    """A model of a user: layers of pairlight under other names."""
 
     def __init__(self, vocab: int) -> None:
-        super().__init__()
-        self.words = Words(vocab, dim=4)
-        self.meet = Meet()
-        self.out = nn.Linear(1, 1)
+        self.vectors = WordEmbedding(vocab, dim=4)
+        self.product = InnerProduct()
+        self.out = Linear(1, 1)
+        self.dropout = Dropout(0.9)
 
     def forward(self, left: Tokens, right: Tokens) -> torch.Tensor:
-        return self.out(self.meet(*self.words(left, right)).x.sum((2, 3)))[:, 0]
+        return self.dropout(self.out(self.product(*self.vectors(left, right)).x.sum((2, 3))))[:, 0]
 
 
-class Meet(nn.Module):
+class InnerProduct(Layer):
     def forward(self, u, v) -> Grid:
-        return grid_of(u, v, (u.x @ v.x.mT)[:, None])
+        return masked_grid(u, v, (u.x @ v.x.mT)[:, None])
 
 
-def test_a_model_of_the_users_own_is_explained_as_far_as_its_stages_allow():
-    tokenizer = matcher(Case("bm25")).tokenizer
-    it = explain_pair("own", Own(tokenizer.vocab), tokenizer, LEFT, RIGHT, limit=100)
-    assert [grid.name for grid in it.grids] == ["meet"]
+def test_a_custom_model_is_explained_as_far_as_its_layers_allow():
+    tokenizer = matcher(FIRST["bm25"]).scorer.tokenizer
+    model = CustomModel(tokenizer.vocab_size)
+    assert model.training
+    it = explain_pair(ModelScorer("custom", model, tokenizer, 100), LEFT, RIGHT)
+    assert [grid.name for grid in it.grids] == ["inner product"]
     assert [each.method for each in it.contributions] == ["leave-one-out", "integrated-gradients"]
-    assert it.cells[0].adds is not None
+    assert it.cells[0].contribution is not None
     assert not it.notes
+    assert not model.training  # without dropout, as when scoring
+
+
+def test_explanations_depend_on_layers_and_not_on_models():
+    source = Path(pairlight.explain.__file__).parent
+    imported = {
+        name
+        for file in source.rglob("*.py")
+        for name in re.findall(r"(?:from|import) (pairlight\.models[\w.]*)", file.read_text(encoding="utf-8"))
+    }
+    assert imported <= {"pairlight.models.base"}

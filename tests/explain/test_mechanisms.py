@@ -12,6 +12,7 @@ from pairlight.core.errors import InputError
 from pairlight.explain import attribution, trace
 from pairlight.explain.backtrace import backtrace, lcs_path
 from pairlight.explain.data import FORMAT, Comparison, Explanation
+from pairlight.explain.explain import explain_pair
 from pairlight.explain.mechanisms import findings
 from pairlight.models import MODELS
 from toy_pairs import overlap
@@ -273,7 +274,7 @@ def test_an_empty_text_is_refused(left):
 
 def test_a_text_without_words_is_refused():
     with pytest.raises(InputError, match=r"right text '.*' has no words: give a text with at least one word"):
-        matcher(case("bm25")).explain("bama", "\u200b\u0301"[:1])
+        explain_pair(matcher(case("bm25")).scorer, "bama", " ")
 
 
 def test_an_empty_list_of_right_texts_is_refused():

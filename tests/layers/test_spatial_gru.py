@@ -11,6 +11,7 @@ from pairlight.layers.layer import Layer
 from pairlight.layers.spatial_gru import BiSpatialGRU, SpatialGRU, fused_scan
 from pairlight.layers.tracing import tracing
 from pairlight.layers.types import Grid, Seq
+from pairlight.models import build
 
 SIZES = [(4, 6), (1, 1), (5, 2), (1, 6)]
 EVERY = pytest.mark.parametrize(
@@ -92,9 +93,9 @@ def test_the_two_scans_start_at_opposite_corners():
     torch.testing.assert_close(layer(s), torch.cat([layer.forwards(s), mirror(turned)], -1))
 
 
-def test_an_unknown_activation_is_named_with_the_known_ones():
-    with pytest.raises(InputError, match="activation='gelu' is none of tanh, relu"):
-        SpatialGRU(1, 1, activation="gelu")
+def test_an_unknown_activation_is_rejected_with_the_known_ones():
+    with pytest.raises(InputError, match="match-srnn: activation='gelu' is not one of tanh, relu"):
+        build("match-srnn", 9, activation="gelu")
 
 
 def longest_common_subsequence(a: list[int], b: list[int]) -> int:

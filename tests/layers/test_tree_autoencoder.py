@@ -1,12 +1,12 @@
-"""The tree autoautoencoderr: the nodes it joins, its reconstruction error, and that it never reads padding."""
+"""The tree autoencoder: the nodes it joins, its reconstruction error, and that it never reads padding."""
 
 import numpy as np
 import pytest
 import torch
-from pairlight.layers.tree_autoautoencoderr import TreeAutoautoencoderr
 
 from layers.toy import Recorder
 from pairlight.layers.tracing import tracing
+from pairlight.layers.tree_autoencoder import TreeAutoencoder
 from pairlight.layers.trees import Trees, build_trees
 from pairlight.layers.types import Seq
 
@@ -25,9 +25,9 @@ def sequences(lengths=LENGTHS, extra=0, poison=0.0) -> Seq:
 
 
 @pytest.fixture
-def autoencoder() -> TreeAutoautoencoderr:
+def autoencoder() -> TreeAutoencoder:
     torch.manual_seed(0)
-    return TreeAutoautoencoderr(3).double()
+    return TreeAutoencoder(3).double()
 
 
 def unfolded(autoencoder, tree, x):

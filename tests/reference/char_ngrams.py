@@ -10,6 +10,6 @@ def ngram_counts(weights, name, text, ngrams):
 
 
 def window_sum(table, f, t):
-    """The convolution over words t, t+1, t+2; the table has its three matrices side by side."""
+    """The convolution over words t, t+1, t+2; the columns of the table are its three matrices."""
     hidden = table.shape[1] // 3
     return sum(table[:, i * hidden : (i + 1) * hidden].T @ f[t + i] for i in range(3))

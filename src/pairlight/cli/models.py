@@ -51,7 +51,7 @@ def _describe(name: str, as_json: bool) -> None:
     from pairlight.models.settings import model_settings
 
     model = model_class(name)
-    settings = model_settings(model).values()  # type: ignore[arg-type]  # a class is hashable
+    settings = model_settings(model).values()
     equations = (inspect.getdoc(model) or "").partition("Settings:\n")[0].rstrip()
     if as_json:
         details = {"equations": equations, "training_defaults": dict(model.training_defaults)}

@@ -37,12 +37,9 @@ def reproduce(
     Run the same command again to continue after it was stopped. The report has all runs that are finished in the
     folder, not only those of this command.
     """
-    from pairlight.experiments.executor import ProcessExecutor
-    from pairlight.experiments.reproduce import experiment_titles
-    from pairlight.experiments.reproduce import reproduce as run
-    from pairlight.experiments.runner import check_failures
-
     if name == "list":
+        from pairlight.experiments.papers import experiment_titles
+
         titles = experiment_titles()
         if as_json:
             print_json(titles)
@@ -50,6 +47,10 @@ def reproduce(
         for each, title in titles.items():
             print(f"{each:16} {title}")
         return
+    from pairlight.experiments.executor import ProcessExecutor
+    from pairlight.experiments.reproduce import reproduce as run
+    from pairlight.experiments.runner import check_failures
+
     started = time.perf_counter()
     with progress_reporter() as reporter:
         result = run(

@@ -34,7 +34,10 @@ def train(
     model: Annotated[
         str | None, typer.Option("--model", help="Name of the model; see `pairlight models`.  [default: mv-lstm]")
     ] = None,
-    settings: Annotated[list[str] | None, typer.Option("--set", help="Setting of the model: name=value.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Setting of the model; can be given several times."),
+    ] = None,
     tuned: Annotated[Path | None, typer.Option("--settings", help="Settings file written by `tune`.")] = None,
     dev: Annotated[str | None, typer.Option("--dev", help="Pairs that select the best epoch.")] = None,
     test: Annotated[str | None, typer.Option("--test", help="Pairs to evaluate the trained model on.")] = None,
@@ -68,7 +71,7 @@ def train(
     dev_pairs, test_pairs = (pairs and with_mined_negatives(pairs, config) for pairs in (dev_pairs, test_pairs))
     for name, pairs in (("dev", dev_pairs), ("test", test_pairs)):
         if pairs is not None:
-            check_can_evaluate(pairs, name)
+            check_can_evaluate(pairs, f"the {name} pairs")
     configure_process(threads)
     matcher = Matcher(start["model"], **start["settings"] | parse_settings(settings, "settings"))
     folder = out / _TRAINING

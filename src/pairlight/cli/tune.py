@@ -20,7 +20,8 @@ def tune(
     model: Annotated[str, typer.Option("--model", help="Name of the model.")] = "mv-lstm",
     trials: Annotated[int, typer.Option("--trials", min=1, help="Total number of trials.")] = 20,
     choices: Annotated[
-        list[str] | None, typer.Option("--try", help="Values of a setting to choose from: k=1,3,5.")
+        list[str] | None,
+        typer.Option("--try", metavar="NAME=VALUES", help="Values of a setting to choose from, for example k=1,3,5."),
     ] = None,
     dev: Annotated[str | None, typer.Option("--dev", help="Pairs that trials are evaluated on.")] = None,
     threads: Threads = None,

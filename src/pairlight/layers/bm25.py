@@ -6,10 +6,9 @@ from pairlight.layers.types import Array, Tokens
 
 
 class BM25Score(Layer):
-    """s = sum over the words t of the left text of idf(t) tf / (tf + k1 (1 - b + b m / average m)).   -> [B]
+    """s = sum over the words t of the left text of idf(t) tf / (tf + k1 (1 - b + b m / average m)).
 
-    tf is the number of times that t occurs in the right text, and m is the length of the right text.
-    Tokens, Tokens -> [B]
+    tf is the number of times that t occurs in the right text, and m is its length.   Tokens, Tokens -> [B]
     """
 
     def __init__(self, vocab: int, k1: float, b: float) -> None:

@@ -23,10 +23,10 @@ class DeepMatch(PairModel):
     c        = sigmoid(W h + b) of the coarsest layer: the committee
     s        = w · c + a
 
-    The topics are found by LDA on the positive training pairs, once for each number of topics; the same word is two
-    different words in left and right texts. A patch has the most probable words of a topic for each of the two texts;
-    the patches of coarse topics are proportionally larger. A coarse topic is linked to the fine topics whose patches
-    overlap most with its own, and every fine topic is linked to at least one coarse topic.
+    The topics are found by LDA on the positive training pairs, once for each number of topics; left and right texts
+    have separate vocabularies. A patch has the most probable words of a topic for each of the two texts; the patches of
+    coarse topics are proportionally larger. A coarse topic is linked to the fine topics whose patches it covers most,
+    and every fine topic is linked to at least one coarse topic.
 
     The bilinear patches and the links between topics of several resolutions are the paper's. The measure of overlap and
     all sizes are ours, and the logistic function of the score is left to the loss.

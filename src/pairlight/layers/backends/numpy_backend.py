@@ -15,7 +15,6 @@ __all__ = ["bilstm", "kmax", "lstm", "product_kmax"]
 
 Array = NDArray[Any]
 
-int64 = np.int64
 tanh = np.tanh
 exp = np.exp
 minimum = np.minimum
@@ -69,10 +68,6 @@ def cat(arrays: Sequence[Array], axis: int = 0) -> Array:
     return np.concatenate(arrays, axis)
 
 
-def stack(arrays: Sequence[Array], axis: int = 0) -> Array:
-    return np.stack(arrays, axis)
-
-
 def tile(x: Array, times: int) -> Array:
     return np.tile(x, (times, *[1] * (x.ndim - 1)))
 
@@ -118,10 +113,6 @@ def where(condition: Array, x: Any, y: Any) -> Array:
 
 def relu(x: Array) -> Array:
     return np.maximum(x, 0)
-
-
-def sigmoid(x: Array) -> Array:
-    return np.asarray(0.5 * (1 + np.tanh(0.5 * x)))
 
 
 def clip(x: Array, low: float | None = None, high: float | None = None) -> Array:

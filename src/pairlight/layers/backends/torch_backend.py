@@ -13,14 +13,11 @@ from pairlight.kernels.autograd.product_kmax import product_kmax
 
 __all__ = ["bilstm", "kmax", "lstm", "product_kmax"]
 
-int64 = torch.int64
 cat = torch.cat
-stack = torch.stack
 where = torch.where
 minimum = torch.minimum
 relu = torch.relu
 tanh = torch.tanh
-sigmoid = torch.sigmoid
 exp = torch.exp
 linear = F.linear
 einsum = torch.einsum
@@ -63,7 +60,7 @@ def ones_like_ids(ids: Tensor) -> Tensor:
 def copy_into(target: Tensor, source: Any) -> None:
     """Copy values, from a NumPy array too; the target keeps its type and device."""
     with torch.no_grad():
-        target.copy_(torch.as_tensor(source))
+        target.copy_(source if isinstance(source, Tensor) else torch.tensor(source))
 
 
 def detach(x: Tensor) -> Tensor:
@@ -149,8 +146,8 @@ def embedding(weight: Tensor, ids: Tensor, padding_id: int, sparse: bool) -> Ten
     if not (sparse and weight.requires_grad and torch.is_grad_enabled()):
         return F.embedding(ids, weight, padding_id)
     # Each distinct word is read once: its gradient is then summed in the same order as a dense one, with equal bits.
-    words, place = ids.unique(return_inverse=True)
-    return F.embedding(place, F.embedding(words, weight, padding_id, sparse=True))
+    words, inverse = ids.unique(return_inverse=True)
+    return F.embedding(inverse, F.embedding(words, weight, padding_id, sparse=True))
 
 
 def rows(x: Tensor, indices: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The two loops alone: what share of this core's matrix product they reach, and what a second thread brings."""
+"""Measures the two recurrent kernels alone, relative to a matrix product, and with a second thread."""
 
 import time
 from collections.abc import Callable
@@ -7,21 +7,23 @@ from typing import Any
 import torch
 
 from benchmarks.clock import interleaved, seconds
-from pairlight.kernels import GruWeights, bilstm, spatial_gru
+from pairlight.kernels.autograd.lstm import bilstm
+from pairlight.kernels.autograd.spatial_gru import GruWeights, spatial_gru
 
-_N = 1024  # side of the matrices that sgemm multiplies
+_N = 1024  # rows and columns of the matrices that sgemm multiplies
 _DIM = _HIDDEN = 50  # of the LSTM
 _CELL = 10  # state and channels of the spatial GRU
 _TEXTS, _PAIRS = 384, 128
 
 
-def loops(rounds: int, say: Callable[[str], None]) -> dict[str, Any]:
-    say("The two loops and sgemm")
+def kernel_speed(rounds: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """GFLOP/s of the kernels and of sgemm, and the speedup by a second thread."""
+    say("Kernels and sgemm")
     g = torch.Generator().manual_seed(0)
     spatial = {size: _spatial_gru(*size, g) for size in ((30, 40), (50, 50))}
     encode, words = _bilstm(g)
-    # Useful work only: two flops a weight and cell or word forward, as many again for each of the two gradients.
-    # What backward recomputes is not counted.
+    # Useful work only: two flops per weight and per cell or word in the forward pass, as many for each of the two
+    # gradients. What the backward pass recomputes is not counted.
     cell = 2 * 8 * _CELL * 4 * _CELL
     word = 2 * 2 * 4 * _HIDDEN * (_DIM + _HIDDEN)
     work: dict[str, tuple[Callable[[], object], int]] = {}
@@ -46,7 +48,7 @@ def loops(rounds: int, say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def sgemm_flops() -> float:
-    """A second, of this core's product of two large matrices."""
+    """Flops per second of a product of two large matrices on one core."""
     a = torch.ones(_N, _N)
     return _flops(lambda: a @ a, 2 * _N**3)()
 
@@ -56,7 +58,7 @@ def _flops(run: Callable[[], object], flops: int) -> Callable[[], float]:
 
 
 def _two_threads(run: Callable[[], object], rounds: int) -> float:
-    """How many times as fast by the clock on the wall: a busy machine shows less."""
+    """The speedup in wall time, which is lower on a busy machine."""
 
     def on(threads: int) -> float:
         torch.set_num_threads(threads)
@@ -88,7 +90,7 @@ def _spatial_gru(left: int, right: int, g: torch.Generator) -> Callable[[bool], 
 
 
 def _bilstm(g: torch.Generator) -> tuple[Callable[[bool], None], int]:
-    """Over ragged texts of 5 to 50 words, as in the papers' data; and how many words they have."""
+    """A BiLSTM on texts of 5 to 50 words, as in the data of the papers, and the number of their words."""
     lengths = torch.randint(5, 51, (_TEXTS,), generator=g)
     x = torch.randn(_TEXTS, 50, _DIM, generator=g).requires_grad_()
     shapes = ((4 * _HIDDEN, _DIM + _HIDDEN), (4 * _HIDDEN,)) * 2
