@@ -103,7 +103,9 @@ class Matcher:
             scores = self.score_encoded(query, documents)
         else:
             check_texts(documents)
-            scores = self.scorer.score([query] * len(documents), documents) if len(documents) else np.zeros(0, np.float32)
+            scores = (
+                self.scorer.score([query] * len(documents), documents) if len(documents) else np.zeros(0, np.float32)
+            )
         best = np.argsort(-scores, kind="stable")[:top_k]
         return [
             {"corpus_id": int(i), "score": float(scores[i])} | ({"text": documents[i]} if return_documents else {})

@@ -120,7 +120,7 @@ def test_a_damaged_file_is_refused(encodings, tmp_path):
     for damaged in (b"", b"junk", whole[:-1], whole[:100], whole.replace(b'"x"', b'"y"'), whole.replace(b"F32", b"F16"),
                     whole.replace(b"pairlight-enc", b"something-els"), b"\xff" * 64):  # fmt: skip
         path.write_bytes(damaged)
-        with pytest.raises(InputError, match="damaged, or not a file of encodings|has the format"):
+        with pytest.raises(InputError, match=r"damaged, or not a file of encodings|has the format"):
             Encodings.load(path)
     with pytest.raises(InputError, match="cannot be read"):
         Encodings.load(tmp_path / "nothing")

@@ -10,7 +10,9 @@ from pairlight.models import MODELS, model_class
 from pairlight.models.base import DualEncoder
 
 DUAL_ENCODERS = [name for name in MODELS if issubclass(model_class(name), DualEncoder)]
-one_each = pytest.mark.parametrize("case", {case.name: case for case in CASES if case.name in DUAL_ENCODERS}.values(), ids=str)
+one_each = pytest.mark.parametrize(
+    "case", {case.name: case for case in CASES if case.name in DUAL_ENCODERS}.values(), ids=str
+)
 two_kinds = pytest.mark.parametrize("case", [case for case in CASES if case.name in ("mv-lstm", "dssm")], ids=str)
 rng = np.random.default_rng(0)
 LEFT = np.repeat(np.arange(4), 3)
@@ -75,4 +77,3 @@ def test_a_block_of_pairs_has_a_bounded_number_of_words(monkeypatch):
     assert [i for each in found for i in range(each.start, each.stop)] == list(range(1000))
     assert max(each.stop - each.start for each in found) == 8
     assert list(scoring._blocks(lengths, [side * 0], 1000)) == [slice(0, 1000)]
-

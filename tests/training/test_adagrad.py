@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from pairlight.layers.types import Tokens
 from pairlight.layers.basic import Linear
 from pairlight.layers.embedding import Embedding
+from pairlight.layers.types import Tokens
 from pairlight.training import loop
 from pairlight.training.adagrad import RowAdagrad
 from training.test_loop import trained, weights

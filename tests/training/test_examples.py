@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pairlight.data.pairs import Pairs
 from pairlight.core.errors import InputError
+from pairlight.data.pairs import Pairs
 from pairlight.training.examples import LabelledExamples, RankingExamples
 
 GRADED = Pairs.of(
@@ -48,7 +48,9 @@ def test_labelled_pairs_come_once_each_with_their_label():
     assert epoch.label.tolist() == [2, 0, 1, 0, 0, 1, 0, 1, 0, 0]
 
 
-@pytest.mark.parametrize("kind", [lambda pairs: LabelledExamples(pairs, "squared"), lambda pairs: RankingExamples(pairs, 1)])
+@pytest.mark.parametrize(
+    "kind", [lambda pairs: LabelledExamples(pairs, "squared"), lambda pairs: RankingExamples(pairs, 1)]
+)
 def test_pairs_without_labels_are_refused(kind):
     with pytest.raises(InputError, match="have no labels"):
         kind(Pairs.of(["a"], ["b"]))

@@ -186,7 +186,9 @@ def test_ctrl_c_during_the_writing_of_an_epoch_waits_until_it_is_written(pairs, 
     assert len(stopped.history.epochs) == stopped.history.best_epoch == 1
     rest = trained(pairs, epochs=1, folder=tmp_path, resume=True)
     assert not rest.history.interrupted
-    assert [json.dumps(epoch.as_dict()) for epoch in rest.history.epochs] == (tmp_path / "log.jsonl").read_text().splitlines()
+    assert [json.dumps(epoch.as_dict()) for epoch in rest.history.epochs] == (
+        tmp_path / "log.jsonl"
+    ).read_text().splitlines()
     assert rest.history.epochs == stopped.history.epochs
 
 
@@ -253,9 +255,7 @@ def test_training_that_diverges_later_keeps_the_best_epoch_with_a_warning(pairs,
 
     steps = -(-len(pairs.label[pairs.label > 0]) // (OPTIONS["batch"] // 4)) if what == "loss" else 1
     monkeypatch.setattr(where, diverging)
-    with pytest.warns(
-        UserWarning, match=rf"The {what} became nan in epoch 3: lower lr=0.1.* best epoch, \d, is kept"
-    ):
+    with pytest.warns(UserWarning, match=rf"The {what} became nan in epoch 3: lower lr=0.1.* best epoch, \d, is kept"):
         matcher = trained(pairs)
     assert len(matcher.history.epochs) == 2
     assert not matcher.history.interrupted

@@ -43,7 +43,7 @@ def demo(
         print(f"\n{example.left},")
         for candidate in example.candidates:
             print(f"  {'*' if candidate.positive else ' '} {candidate.score:7.3f}  {candidate.text}")
-    print("\n(* marks the clause of the speech.) Why the first clause of the last list is ranked first:\n")
+    print("\n(* marks the clause of the speech.) Why the first clause of the first list is ranked first:\n")
     Console(highlight=False).print(ExplanationView(result.comparison.explanations[0]))
     print(f"\nTo see the explanations of all five clauses, open {result.page} in a browser.")
     print(f"The model is saved to {out}. The demo took {seconds:.0f} s.")

@@ -34,7 +34,7 @@ class ProgressReporter:
 
     def say(self, line: str) -> None:
         if self.bar is not None:
-            self.bar.console.print(line, highlight=False, markup=False)
+            self.bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def update(self, task: str, done: float, details: str = "", step: str = "") -> None:
         """Move the bar of a task; `done` is the share from 0 to 1."""

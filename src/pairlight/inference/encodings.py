@@ -243,7 +243,7 @@ def agreement(scorer: "Scorer", encodings: Encodings, queries: Sequence[str], dt
 
 def check_dtype(dtype: str) -> None:
     if dtype not in DTYPES:
-        raise InputError(f"dtype={dtype!r} is not one of {', '.join(DTYPES)}.")
+        raise InputError(f"dtype={dtype!r} is not one of {', '.join(DTYPES)}.", option="dtype")
 
 
 def _quantized(x: NDArray[np.float32], dtype: str) -> tuple[Array, NDArray[np.float32] | None]:

@@ -33,35 +33,35 @@ class TrainingConfig:
 
     loss: str = option(
         "auto",
-        "hinge or listwise (ranking lists), bce or squared (labels); auto: hinge for lists, bce for labels (scaled to "
+        "Hinge or listwise (ranking lists), bce or squared (labels); auto: hinge for lists, bce for labels (scaled to "
         "at most 1), squared where a label is negative",
     )
-    margin: float = option(1.0, "margin of the hinge loss", minimum=0)
-    softmax_scale: float = option(10.0, "factor of the scores in the listwise loss", above=0)
+    margin: float = option(1.0, "Margin of the hinge loss", minimum=0)
+    softmax_scale: float = option(10.0, "Factor of the scores in the listwise loss", above=0)
     optimizer: str = option("adagrad", "adagrad, adam or adamw")
-    lr: float = option(0.03, "learning rate", above=0)
-    epsilon: float = option(0.1, "epsilon of AdaGrad's denominator", above=0)
-    weight_decay: float = option(0.0, "weight decay", minimum=0)
-    max_grad_norm: float = option(0.0, "largest norm of the gradient; 0 for no limit", minimum=0)
-    batch: int = option(128, "positive-negative pairs, or labelled pairs, per step", minimum=1)
-    epochs: int = option(10, "largest number of passes over the training pairs", minimum=0)
-    patience: int = option(3, "epochs without a better dev metric before training stops; 0 for no limit", minimum=0)
+    lr: float = option(0.03, "Learning rate", above=0)
+    epsilon: float = option(0.1, "Epsilon of AdaGrad's denominator", above=0)
+    weight_decay: float = option(0.0, "Weight decay", minimum=0)
+    max_grad_norm: float = option(0.0, "Largest norm of the gradient; 0 for no limit", minimum=0)
+    batch: int = option(128, "positive-negative pairs, or labeled pairs, per step", minimum=1)
+    epochs: int = option(10, "Largest number of passes over the training pairs", minimum=0)
+    patience: int = option(3, "Epochs without a better dev metric before training stops; 0 for no limit", minimum=0)
     metric: str = option(
         "auto",
-        "dev metric that selects the best epoch; auto: MAP for lists (nDCG@10 where all labels are positive), accuracy "
+        "Dev metric that selects the best epoch; auto: MAP for lists (nDCG@10 where all labels are positive), accuracy "
         "for labels (Spearman where there are more than two)",
     )
     negatives: str = option("list", "negatives: those of the list, or mined: random, bm25")
-    negatives_per_positive: int = option(4, "negatives drawn for each positive", minimum=1)
-    top: int = option(1000, "mined negatives are drawn from this many of BM25's best", minimum=1)
-    vectors: str = option("skip-gram", "initial word vectors: skip-gram, glove-50d, none, or a file")
-    extra_words: int = option(50_000, "words of pretrained vectors kept in addition to the training texts'", minimum=0)
-    normalize: bool = option(True, "scale word vectors to length 1 at the start")
-    freeze: bool = option(False, "keep word vectors fixed")
-    init_scale: float = option(0.1, "weights start uniform within ± this", above=0)
-    min_count: int = option(1, "rarer words share the vector of unknown words", minimum=1)
-    max_length: int = option(50, "words of a text that are read", minimum=1)
-    seed: int = option(1, "seed of everything random", minimum=0, maximum=2**32 - 1)
+    negatives_per_positive: int = option(4, "Negatives drawn for each positive", minimum=1)
+    top: int = option(1000, "Mined negatives are drawn from this many of BM25's best", minimum=1)
+    vectors: str = option("skip-gram", "Initial word vectors: skip-gram, glove-50d, none, or a file")
+    extra_words: int = option(50_000, "Words of pretrained vectors kept in addition to the training texts'", minimum=0)
+    normalize: bool = option(True, "Scale word vectors to length 1 at the start")
+    freeze: bool = option(False, "Keep word vectors fixed")
+    init_scale: float = option(0.1, "Weights start uniform within ± this", above=0)
+    min_count: int = option(1, "Rarer words share the vector of unknown words", minimum=1)
+    max_length: int = option(50, "Words of a text that are read", minimum=1)
+    seed: int = option(1, "Seed of everything random", minimum=0, maximum=2**32 - 1)
 
     @classmethod
     def of(cls, defaults: Mapping[str, Any], given: Mapping[str, Any]) -> Self:
@@ -71,7 +71,9 @@ class TrainingConfig:
             if name not in known:
                 raise unknown_name("training option", name, known)
             if known[name] is not type(value) and not (known[name] is float and type(value) is int):
-                raise InputError(f"{name}={value!r} has the wrong type; the default is {getattr(cls, name)!r}.")
+                raise InputError(
+                    f"{name}={value!r} has the wrong type; the default is {getattr(cls, name)!r}.", option=name
+                )
         config = replace(cls(), **(dict(defaults) | dict(given)))
         for each in fields(cls):
             _check(each.name, getattr(config, each.name), each.metadata)
@@ -84,10 +86,10 @@ class TrainingConfig:
 def _check(name: str, value: Any, rule: Mapping[str, Any]) -> None:
     minimum, above, maximum = rule["minimum"], rule["above"], rule["maximum"]
     if name in CHOICES and value not in CHOICES[name]:
-        raise InputError(f"{name}={value!r} is not one of {', '.join(CHOICES[name])}.")
+        raise InputError(f"{name}={value!r} is not one of {', '.join(CHOICES[name])}.", option=name)
     if minimum is not None and not minimum <= value < float("inf"):
-        raise InputError(f"{name}={value} is out of range: it must be at least {minimum:g}.")
+        raise InputError(f"{name}={value} is out of range: it must be at least {minimum:g}.", option=name)
     if above is not None and not above < value < float("inf"):
-        raise InputError(f"{name}={value} is out of range: it must be above {above:g}.")
+        raise InputError(f"{name}={value} is out of range: it must be above {above:g}.", option=name)
     if not isinstance(value, str) and value > maximum:
-        raise InputError(f"{name}={value} is out of range: it must be at most {maximum}.")
+        raise InputError(f"{name}={value} is out of range: it must be at most {maximum}.", option=name)
