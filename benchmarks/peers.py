@@ -39,8 +39,13 @@ class PlainMVLSTM(PairModel):
         return self.score(self.aggregate(self.interact(self.encode(u), self.encode(v))))
 
 
-class PlainMatchSRNN(MatchSRNN):
+class PlainMatchSRNN(PairModel):
     """Match-SRNN as in its equations: the grid is stored, then scanned."""
+
+    def __init__(self, model: MatchSRNN) -> None:
+        self.settings = model.settings
+        self.embed, self.interact = model.embed, model.interact
+        self.aggregate, self.score = model.aggregate, model.score
 
     def forward(self, left: Tokens, right: Tokens) -> Tensor:
         return self.score(self.aggregate(self.interact(*self.embed(left, right))))[:, 0]
@@ -112,8 +117,7 @@ class EinsumTensorLayer(TensorLayer):
 
 def naive_match_srnn(model: PairModel) -> PairModel:
     """A copy of a Match-SRNN that scans its grid in a double loop."""
-    naive = PlainMatchSRNN(model.embed.embedding.vocab, **model.settings)
-    _copy_with_plain_embedding(model, naive)
+    naive = PlainMatchSRNN(_copy_with_plain_embedding(model))
     naive.interact = _einsum(naive.interact)
     naive.aggregate = DoubleLoop(naive.aggregate)
     return naive
@@ -121,18 +125,18 @@ def naive_match_srnn(model: PairModel) -> PairModel:
 
 def packed_mv_lstm(model: PairModel) -> PairModel:
     """A copy of an MV-LSTM that encodes texts with a packed `nn.LSTM`."""
-    copied = MVLSTM(model.embed.embedding.vocab, **model.settings)
-    _copy_with_plain_embedding(model, copied)
-    packed = PlainMVLSTM(copied)
+    packed = PlainMVLSTM(_copy_with_plain_embedding(model))
     packed.encode = PackedBiLSTM(packed.encode)
     packed.interact = _einsum(packed.interact)
     return packed
 
 
-def _copy_with_plain_embedding(model: PairModel, to: PairModel) -> None:
+def _copy_with_plain_embedding(model: PairModel) -> PairModel:
     embedding = model.embed.embedding
-    to.embed.embedding = PlainEmbedding(embedding.vocab, model.embed.dim, embedding.dropout)
-    to.load_state_dict(model.state_dict())
+    copied = type(model)(embedding.vocab, **model.settings)
+    copied.embed.embedding = PlainEmbedding(embedding.vocab, model.embed.dim, embedding.dropout)
+    copied.load_state_dict(model.state_dict())
+    return copied
 
 
 def _einsum(interact: Interaction) -> Interaction:

@@ -112,7 +112,7 @@ def test_probabilities_rise_with_scores_and_agree_with_the_threshold(trained):
     assert trained.calibration is not None
 
 
-def test_labelled_pairs_are_measured_at_the_threshold_chosen_on_dev(pairs):
+def test_labeled_pairs_are_measured_at_the_threshold_chosen_on_dev(pairs):
     table = Pairs.of([f"{pairs.texts[i]} {n}" for n, i in enumerate(pairs.left)],
                      [pairs.texts[j] for j in pairs.right], pairs.label)  # fmt: skip
     matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(table, table, **QUICK)
@@ -230,8 +230,8 @@ def graded(lowest: float, highest: float) -> Pairs:
 
 def test_labels_above_1_are_divided_by_the_highest_when_the_loss_is_chosen(capsys):
     matcher, same = (
-        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(labelled, graded(0, 5), **QUICK | {"progress": True})
-        for labelled in (graded(0, 5), graded(0, 1))
+        Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(labeled, graded(0, 5), **QUICK | {"progress": True})
+        for labeled in (graded(0, 5), graded(0, 1))
     )
     assert capsys.readouterr().err.count("Labels go up to 5: they are divided by it.") == 1
     assert matcher.config.loss == "bce"

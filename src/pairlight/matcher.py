@@ -80,7 +80,7 @@ class Matcher:
         return self
 
     def calibrate(self, dev: Any) -> Self:
-        """Fit probabilities and the threshold between positive and negative on labelled pairs."""
+        """Fit probabilities and the threshold between positive and negative on labeled pairs."""
         calibration = calibrate(self.scorer, _pairs(dev), self.config)
         self._trained = replace(self.trained, calibration=calibration)
         return self
@@ -91,7 +91,7 @@ class Matcher:
         if not as_probability:
             return scores
         if self.calibration is None:
-            raise InputError("This model is not calibrated: call calibrate(dev) with labelled pairs first.")
+            raise InputError("This model is not calibrated: call calibrate(dev) with labeled pairs first.")
         return self.calibration.probability(scores).astype(np.float32)
 
     def rank(
@@ -125,7 +125,7 @@ class Matcher:
         return self.scorer.score_encoded(query, encodings)
 
     def evaluate(self, data: Any, *, task: TaskType | None = None, keep_empty: bool = False) -> EvaluationResult:
-        """Ranking metrics where the pairs form lists, else metrics of labelled pairs at the threshold chosen on dev."""
+        """Ranking metrics where the pairs form lists, else metrics of labeled pairs at the threshold chosen on dev."""
         pairs = _pairs(data)
         scores = self.scorer.score_pairs(pairs)
         return evaluate_scores(pairs, scores, task=task, threshold=self.threshold, keep_empty=keep_empty)

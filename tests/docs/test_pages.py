@@ -7,17 +7,23 @@ import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
+from types import FrameType
 
+import numpy as np
 import pytest
 import typer
 
 from docs.pages import DOCS, PAGES, ROOT, blocks, commands, name_of
-from pairlight.cli import app
+from pairlight import Matcher
+from pairlight.cli import app, main
+from pairlight.kernels.native.library import native
 from pairlight.models import MODELS, model_class
 from pairlight.models.settings import model_settings
 from pairlight.training.config import TrainingConfig
 
+SOURCE = ROOT / "src" / "pairlight"
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PATH = re.findall(r"^([\w/]+\.py):([\w.]+)", CONTRIBUTING, re.MULTILINE)  # from file to score
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -80,12 +86,31 @@ def test_the_table_of_the_leaderboard_is_that_of_its_json():
 
 
 def test_the_path_of_a_pair_names_functions_that_exist():
-    steps = re.findall(r"^([\w/]+\.py):([\w.]+)", CONTRIBUTING, re.MULTILINE)
-    assert len(steps) > 10
-    for file, name in steps:
-        path = ROOT / "src" / "pairlight" / file
-        assert path.is_file(), file
-        assert name in defined(path), f"{file}:{name}"
+    assert len(PATH) > 10
+    for file, name in PATH:
+        assert name in defined(SOURCE / file), f"{file}:{name}"
+
+
+def test_the_path_of_a_pair_is_the_one_that_a_score_takes(tmp_path, monkeypatch, capsys):
+    pairs = [("where is my parcel", "it is here", 1.0), ("where is my parcel", "we are open", 0.0)]
+    Matcher("mv-lstm").fit(pairs, dev=pairs, vectors="none", epochs=1, progress=False).save(tmp_path / "model")
+    (tmp_path / "pairs.tsv").write_text("left\tright\nwhere is my parcel\tit is here\n", encoding="utf-8")
+    called: dict[tuple[str, str], None] = {}
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        file = Path(frame.f_code.co_filename)
+        if event == "call" and file.is_relative_to(SOURCE):
+            called.setdefault((file.relative_to(SOURCE).as_posix(), frame.f_code.co_qualname))
+
+    monkeypatch.setattr(sys, "argv", ["pairlight", "score", str(tmp_path / "model"), str(tmp_path / "pairs.tsv")])
+    sys.setprofile(note)
+    try:
+        with pytest.raises(SystemExit):
+            main()
+    finally:
+        sys.setprofile(None)
+    steps = [step for step in PATH if native(np.float32) is not None or not step[0].startswith("kernels/native")]
+    assert [step for step in called if step in steps] == steps
 
 
 def test_the_files_and_folders_that_contributing_names_exist():

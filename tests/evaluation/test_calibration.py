@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from pairlight.core.errors import InputError
-from pairlight.evaluation import Calibration, best_threshold, fit_calibration
+from pairlight.evaluation.calibration import Calibration, fit_calibration
+from pairlight.evaluation.classification import best_threshold
 
 
 def logistic_pairs(n: int, slope: float, offset: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -8,8 +8,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 
 from pairlight.core.errors import InputError
-from pairlight.evaluation import best_threshold, pair_metrics
-from pairlight.evaluation.classification import has_grades, spearman
+from pairlight.evaluation.classification import best_threshold, has_grades, pair_metrics, spearman
 
 
 @st.composite

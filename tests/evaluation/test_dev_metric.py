@@ -7,8 +7,10 @@ import pytest
 
 from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
-from pairlight.evaluation import PAIR_METRICS, RANKING_METRICS, best_threshold, pair_metrics, ranking_metrics
+from pairlight.evaluation.classification import best_threshold, pair_metrics
 from pairlight.evaluation.dev_metric import check_dev_metric, dev_metric
+from pairlight.evaluation.metrics import PAIR_METRICS, RANKING_METRICS
+from pairlight.evaluation.ranking import ranking_metrics
 
 SCORES = np.array([0.1, 0.4, 0.2, 0.3], np.float32)
 

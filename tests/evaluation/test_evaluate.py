@@ -9,15 +9,10 @@ import pytest
 
 from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
-from pairlight.evaluation import (
-    PAIR_METRICS,
-    RANKING_METRICS,
-    default_metric,
-    evaluate_scores,
-    pair_metrics,
-    ranking_metrics,
-    task_type,
-)
+from pairlight.evaluation.classification import pair_metrics
+from pairlight.evaluation.evaluate import default_metric, evaluate_scores, task_type
+from pairlight.evaluation.metrics import PAIR_METRICS, RANKING_METRICS
+from pairlight.evaluation.ranking import ranking_metrics
 
 
 def table(left: str, label: list[float] | None) -> Pairs:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ir_measures import AP, RR, P, nDCG
 
 from pairlight.core.errors import InputError
-from pairlight.evaluation import evaluate_run, ranking_metrics
+from pairlight.evaluation.ranking import evaluate_run, ranking_metrics
 
 NAMES = ["P@1", "MRR", "MAP", "nDCG@3", "nDCG@5", "nDCG@10"]
 

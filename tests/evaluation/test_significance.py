@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from pairlight.core.errors import InputError
-from pairlight.evaluation import paired_bootstrap, paired_t_test
+from pairlight.evaluation.significance import paired_bootstrap, paired_t_test
 
 
 def two_systems(n: int, gain: float) -> tuple[np.ndarray, np.ndarray]:

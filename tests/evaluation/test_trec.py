@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairlight.core.errors import InputError
-from pairlight.evaluation import evaluate_run, ranking_metrics, read_qrels, read_run, write_qrels, write_run
+from pairlight.evaluation.ranking import evaluate_run, ranking_metrics
+from pairlight.evaluation.trec import read_qrels, read_run, write_qrels, write_run
 
 
 def test_a_run_file_lists_the_documents_of_each_query_highest_score_first(tmp_path):

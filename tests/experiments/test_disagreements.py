@@ -1,18 +1,19 @@
-"""Two models that disagree are shown where only one of them is right, by the explanations of both."""
+"""Where two models disagree, examples that only one of them gets right are explained by both."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pairlight import Matcher
-from pairlight.data.pairs import Pairs
-from pairlight.experiments.disagreements import Opinion, disagreement, write_pages
+from pairlight import Matcher, Pairs
+from pairlight.core.errors import InputError
+from pairlight.experiments.disagreements import EvaluatedModel, disagreement, write_disagreements
 from toy_pairs import overlap
 
 LISTS = overlap(40, seed=1)
-# Single pairs: every left text stands once.
-ALONE = Pairs.of(
+# Independent pairs: every left text occurs once.
+PAIRS = Pairs.of(
     [f"{word} one" for word in "abcdefgh"], [f"{word} two" for word in "abcdxyzw"], [1, 1, 1, 0, 0, 0, 0, 1]
 )
 
@@ -23,65 +24,69 @@ def bm25() -> Matcher:
 
 
 @pytest.fixture(scope="module")
-def guess() -> Matcher:
+def random() -> Matcher:
     return Matcher("random", seed=3).fit(overlap(20, seed=0), progress=False)
 
 
-def first_is_right(matcher: Matcher, pairs: Pairs) -> np.ndarray:
+def ranks_a_positive_first(matcher: Matcher, pairs: Pairs) -> np.ndarray:
     return matcher.evaluate(pairs).per_list["P@1"] == 1
 
 
-def test_the_lists_that_only_one_model_gets_right_are_counted(bm25, guess):
-    found = disagreement(Opinion(bm25, LISTS), Opinion(guess, LISTS))
-    right, guessed = first_is_right(bm25, LISTS), first_is_right(guess, LISTS)
-    assert found.only == ((right & ~guessed).sum(), (guessed & ~right).sum())
-    assert found.only[0] > 5
+def test_the_lists_that_only_one_model_gets_right_are_counted(bm25: Matcher, random: Matcher) -> None:
+    found = disagreement(EvaluatedModel(bm25, LISTS), EvaluatedModel(random, LISTS))
+    one, other = ranks_a_positive_first(bm25, LISTS), ranks_a_positive_first(random, LISTS)
+    assert found.counts == ((one & ~other).sum(), (other & ~one).sum())
+    assert found.counts[0] > 5
 
 
-def test_a_list_is_shown_by_the_answers_that_either_model_ranks_first(bm25, guess):
-    found = disagreement(Opinion(bm25, LISTS), Opinion(guess, LISTS), most=2)
+def test_a_list_is_shown_by_the_texts_that_the_models_rank_first(bm25: Matcher, random: Matcher) -> None:
+    found = disagreement(EvaluatedModel(bm25, LISTS), EvaluatedModel(random, LISTS), limit=2)
     assert len(found.cases) == 2
     for case in found.cases:
         assert [each.model for each in case.explanations] == ["bm25", "random"] * 2
-        right, _, wrong, _ = case.explanations
-        rows = [row for row in range(len(LISTS)) if LISTS.texts[LISTS.left[row]] == right.left.text]
+        positive, _, negative, _ = case.explanations
+        rows = [row for row in range(len(LISTS)) if LISTS.texts[LISTS.left[row]] == positive.left.text]
         label = {LISTS.texts[LISTS.right[row]]: LISTS.labels[row] for row in rows}
-        assert label[right.right.text] == 1
-        assert label[wrong.right.text] == 0
-        assert case.roles[0] == "bm25 ranks this right answer 1 of 4"
-        assert case.roles[3] == "random ranks this wrong answer 1 of 4"
-        assert case.kinds == ("only bm25 is right",)
-        assert case.about.startswith("Only bm25 is right. random: the right answer is ranked")
+        assert label[positive.right.text] == 1
+        assert label[negative.right.text] == 0
+        assert case.roles[0] == "bm25 ranks this positive 1 of 4"
+        assert case.roles[3] == "random ranks this negative 1 of 4"
+        assert case.categories == ("only bm25 is right",)
+        assert case.description.startswith("Only bm25 is right. random: the best positive is ranked")
 
 
-def test_the_list_where_the_other_model_is_worst_off_comes_first(bm25, guess):
-    found = disagreement(Opinion(bm25, LISTS), Opinion(guess, LISTS))
-    places = [int(case.roles[1].split(" answer ")[1].split()[0]) for case in found.cases]
-    assert places == sorted(places, reverse=True)
-    assert places[0] == 4
+def test_the_worst_error_of_the_other_model_comes_first(bm25: Matcher, random: Matcher) -> None:
+    found = disagreement(EvaluatedModel(bm25, LISTS), EvaluatedModel(random, LISTS))
+    ranks = [int(case.roles[1].split(" positive ")[1].split()[0]) for case in found.cases]
+    assert ranks == sorted(ranks, reverse=True)
+    assert ranks[0] == 4
 
 
-def test_single_pairs_are_right_on_their_side_of_the_threshold(bm25, guess):
-    found = disagreement(Opinion(bm25, ALONE), Opinion(guess, ALONE), most=10)
-    assert len(found.cases) == sum(found.only) > 0
+def test_independent_pairs_are_right_on_the_correct_side_of_the_threshold(bm25: Matcher, random: Matcher) -> None:
+    found = disagreement(EvaluatedModel(bm25, PAIRS), EvaluatedModel(random, PAIRS), limit=10)
+    assert len(found.cases) == sum(found.counts) > 0
     for case in found.cases:
         assert [each.model for each in case.explanations] == ["bm25", "random"]
         assert "its threshold" in case.roles[0]
 
 
-def test_pages_are_made_once_and_only_of_models_that_are_saved(bm25, guess, tmp_path):
+def test_pages_are_written_once_and_only_for_saved_models(bm25: Matcher, random: Matcher, tmp_path: Path) -> None:
     models = [tmp_path / "models" / name for name in ("best", "other", "gone")]
     bm25.save(models[0])
-    guess.save(models[1])
-    shares = []
-    told = write_pages(tmp_path / "pages", models, LISTS, shares.append)
+    random.save(models[1])
+    shares: list[float] = []
+    found = write_disagreements(tmp_path / "pages", models, LISTS, shares.append)
     assert shares == [0.5, 1.0]
-    assert told[1] is None
-    assert told[0]["with"] == "bm25"
-    page = tmp_path / "pages" / told[0]["page"]
+    assert found[1] is None
+    assert found[0] is not None
+    assert found[0].best == "bm25"
+    page = tmp_path / "pages" / found[0].page
     assert "Where bm25 and random disagree" in page.read_text("utf-8")
     page.write_text("kept")
-    assert write_pages(tmp_path / "pages", models, LISTS, shares.append) == told
+    assert write_disagreements(tmp_path / "pages", models, LISTS, shares.append) == found
     assert page.read_text() == "kept"
     assert sorted(file.suffix for file in page.parent.iterdir()) == [".html", ".json"]
-    assert json.loads(page.with_suffix(".json").read_text())["only"] == list(told[0]["only"])
+    assert json.loads(page.with_suffix(".json").read_text())["only_best"] == found[0].only_best
+    page.with_suffix(".json").write_text("{}")
+    with pytest.raises(InputError, match="delete the file to make the page again"):
+        write_disagreements(tmp_path / "pages", models, LISTS, shares.append)

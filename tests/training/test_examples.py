@@ -1,11 +1,11 @@
-"""The examples of an epoch: positives with drawn negatives, or labelled pairs."""
+"""The examples of an epoch: positives with drawn negatives, or labeled pairs."""
 
 import numpy as np
 import pytest
 
 from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
-from pairlight.training.examples import LabelledExamples, RankingExamples
+from pairlight.training.examples import LabeledExamples, RankingExamples
 
 GRADED = Pairs.of(
     ["q"] * 5 + ["p"] * 3 + ["o"] * 2,
@@ -42,14 +42,14 @@ def test_lists_without_a_positive_and_a_negative_are_refused():
         RankingExamples(Pairs.of(["a", "b"], ["c", "d"], [1, 1]), 4)
 
 
-def test_labelled_pairs_come_once_each_with_their_label():
-    epoch = LabelledExamples(GRADED, "squared").epoch(np.random.default_rng(0))
+def test_labeled_pairs_come_once_each_with_their_label():
+    epoch = LabeledExamples(GRADED, "squared").epoch(np.random.default_rng(0))
     assert epoch.right.shape == (10, 1)
     assert epoch.label.tolist() == [2, 0, 1, 0, 0, 1, 0, 1, 0, 0]
 
 
 @pytest.mark.parametrize(
-    "kind", [lambda pairs: LabelledExamples(pairs, "squared"), lambda pairs: RankingExamples(pairs, 1)]
+    "kind", [lambda pairs: LabeledExamples(pairs, "squared"), lambda pairs: RankingExamples(pairs, 1)]
 )
 def test_pairs_without_labels_are_refused(kind):
     with pytest.raises(InputError, match="have no labels"):

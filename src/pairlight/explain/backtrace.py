@@ -39,7 +39,7 @@ def backtrace(gates: Any, *, backwards: bool = False, leave_grid: bool = False) 
 def lcs_path(left: Sequence[str], right: Sequence[str], *, leave_grid: bool = False) -> Cells:
     """Backtrace the dynamic programming table of the longest common subsequence.
 
-    The path follows a match where there is one, otherwise it goes up if that keeps the length, otherwise to the left.
+    The path follows a match if there is one, otherwise it goes up if that keeps the length, otherwise to the left.
     """
     c = lcs_table(left, right)
     gates = [

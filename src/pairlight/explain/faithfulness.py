@@ -89,13 +89,13 @@ def right_word_values(explanation: Explanation, method: RankingMethod) -> list[f
         found = explanation.contributions_by(method)
         return None if found is None else list(found.right)
     cells = [(explanation.grids[cell.grid].columns[cell.j], cell.contribution) for cell in explanation.cells]
-    parts = [(tuple(range(column.first, column.end)), contribution) for column, contribution in cells]
-    parts = parts or [(fact.right, fact.contribution) for table in explanation.tables for fact in table.facts]
+    ranked = [(tuple(range(column.first, column.end)), contribution) for column, contribution in cells]
+    ranked = ranked or [(fact.right, fact.contribution) for table in explanation.tables for fact in table.facts]
     values = [0.0] * len(explanation.right.words)
-    for words, contribution in parts:
+    for words, contribution in ranked:
         for word in words:
             values[word] += (contribution or 0.0) / len(words)
-    return values if any(words for words, _ in parts) else None
+    return values if any(words for words, _ in ranked) else None
 
 
 def _score_drops(scorer: Scorer, texts: TokenizedTexts, orders: dict[int, WordOrder]) -> NDArray[np.float64]:

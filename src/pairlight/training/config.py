@@ -38,12 +38,12 @@ class TrainingConfig:
     )
     margin: float = option(1.0, "Margin of the hinge loss", minimum=0)
     softmax_scale: float = option(10.0, "Factor of the scores in the listwise loss", above=0)
-    optimizer: str = option("adagrad", "adagrad, adam or adamw")
+    optimizer: str = option("adagrad", "Optimizer: adagrad, adam or adamw")
     lr: float = option(0.03, "Learning rate", above=0)
     epsilon: float = option(0.1, "Epsilon of AdaGrad's denominator", above=0)
     weight_decay: float = option(0.0, "Weight decay", minimum=0)
     max_grad_norm: float = option(0.0, "Largest norm of the gradient; 0 for no limit", minimum=0)
-    batch: int = option(128, "positive-negative pairs, or labeled pairs, per step", minimum=1)
+    batch: int = option(128, "Positive-negative pairs, or labeled pairs, per step", minimum=1)
     epochs: int = option(10, "Largest number of passes over the training pairs", minimum=0)
     patience: int = option(3, "Epochs without a better dev metric before training stops; 0 for no limit", minimum=0)
     metric: str = option(
@@ -51,7 +51,7 @@ class TrainingConfig:
         "Dev metric that selects the best epoch; auto: MAP for lists (nDCG@10 where all labels are positive), accuracy "
         "for labels (Spearman where there are more than two)",
     )
-    negatives: str = option("list", "negatives: those of the list, or mined: random, bm25")
+    negatives: str = option("list", "Negatives: those of the list, or mined: random, bm25")
     negatives_per_positive: int = option(4, "Negatives drawn for each positive", minimum=1)
     top: int = option(1000, "Mined negatives are drawn from this many of BM25's best", minimum=1)
     vectors: str = option("skip-gram", "Initial word vectors: skip-gram, glove-50d, none, or a file")

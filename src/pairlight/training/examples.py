@@ -1,4 +1,4 @@
-"""The examples of an epoch: lists of a positive and some negatives, or labelled pairs."""
+"""The examples of an epoch: lists of a positive and some negatives, or labeled pairs."""
 
 from dataclasses import dataclass
 
@@ -69,7 +69,7 @@ class RankingExamples:
         return Epoch(self.pairs.left[rows[:, 0]].astype(np.int64), self.pairs.right[rows].astype(np.int64), None)
 
 
-class LabelledExamples:
+class LabeledExamples:
     """Every pair once per epoch, with its label."""
 
     def __init__(self, pairs: Pairs, loss: str) -> None:

@@ -24,7 +24,7 @@ from pairlight.text.tokenizer import TokenizedTexts
 from pairlight.training.adagrad import RowAdagrad
 from pairlight.training.checkpoint import load_checkpoint, read_record, save_checkpoint
 from pairlight.training.config import LIST_LOSSES, TrainingConfig
-from pairlight.training.examples import Epoch, LabelledExamples, RankingExamples
+from pairlight.training.examples import Epoch, LabeledExamples, RankingExamples
 from pairlight.training.interrupt import delay_interrupt
 from pairlight.training.losses import LABEL_LOSS_FUNCTIONS, hinge, listwise
 
@@ -92,7 +92,7 @@ def fit(
     examples = (
         RankingExamples(pairs, config.negatives_per_positive)
         if config.loss in LIST_LOSSES
-        else LabelledExamples(pairs, config.loss)
+        else LabeledExamples(pairs, config.loss)
     )
     optimizer = _optimizer(model, config, fused=device.type == "cpu")
     # Without evaluation the last epoch is the best one, so the weights need not be copied.
@@ -139,7 +139,7 @@ def fit(
 def _train_epoch(
     model: PairModel,
     texts: TokenizedTexts,
-    examples: RankingExamples | LabelledExamples,
+    examples: RankingExamples | LabeledExamples,
     config: TrainingConfig,
     optimizer: torch.optim.Optimizer,
     device: torch.device,

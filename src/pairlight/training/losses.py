@@ -1,4 +1,4 @@
-"""Training losses: of ranking lists, and of labelled pairs."""
+"""Training losses: of ranking lists, and of labeled pairs."""
 
 from collections.abc import Callable
 

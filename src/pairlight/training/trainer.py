@@ -142,13 +142,13 @@ def prepare_training(
         pairs = mine_negatives(pairs, config.negatives, config.negatives_per_positive, config.top, config.seed)
         reporter.say(f"Mined negatives ({config.negatives}): {len(pairs):,} pairs.")
     loss = options.get("loss", "auto" if task_type(pairs) == "pairs" else config.loss)
-    labelled = pairs
+    labeled = pairs
     if loss == "auto":
         loss = "hinge" if task_type(pairs) == "ranking" else default_label_loss(pairs.labels)
         highest = float(pairs.labels.max())
         if loss == "bce" and highest > 1:
             reporter.say(f"Labels go up to {highest:g}: they are divided by it.")
-            labelled = replace(pairs, label=pairs.labels / np.float32(highest))
+            labeled = replace(pairs, label=pairs.labels / np.float32(highest))
     metric = default_metric(dev) if config.metric == "auto" else config.metric
     config = TrainingConfig.of(kind.training_defaults, {**options, "loss": loss, "metric": metric})
     place = _torch_device(device)
@@ -162,7 +162,7 @@ def prepare_training(
     built.to(place)
     if init is None or not built.statistics_are_weights:
         built.fit_statistics(texts, pairs)
-    return Preparation(config, scorer, texts, labelled, dev, {"train": _summary(pairs), "dev": _summary(dev)})
+    return Preparation(config, scorer, texts, labeled, dev, {"train": _summary(pairs), "dev": _summary(dev)})
 
 
 def calibrate(scorer: ModelScorer, dev: Pairs, config: TrainingConfig) -> Calibration:

@@ -69,8 +69,8 @@ def data_of(text: str) -> dict:
     return json.loads(re.search('<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
 
 
-def pieces_of(text: dict) -> list[tuple]:
-    return [(" ", piece, 1) if isinstance(piece, str) else tuple(piece) for piece in text["pieces"]]
+def segments_of(text: dict) -> list[tuple]:
+    return [(" ", segment, 1) if isinstance(segment, str) else tuple(segment) for segment in text["segments"]]
 
 
 PLAIN = made("Good rare memory", "good memory stick fails")
@@ -94,7 +94,7 @@ def test_no_text_can_end_the_data_or_start_a_script():
     assert text.count("<script") == explanation_page([PLAIN]).count("<script")
     assert text.count("</script") == explanation_page([PLAIN]).count("</script")
     left = data_of(text)["cases"][0]["explanations"][0]["left"]
-    assert "".join(gap + written for gap, written, _ in pieces_of(left)) + left["tail"] == EVIL
+    assert "".join(gap + written for gap, written, _ in segments_of(left)) + left["tail"] == EVIL
     title = report_page("<b> & </title>", [ReportCase((PLAIN,))])
     assert "<title>&lt;b&gt; &amp; &lt;/title&gt;</title>" in title
 
@@ -175,10 +175,10 @@ def test_words_that_share_characters_of_the_text_are_shown_as_the_model_reads_th
     text = "take ½ now"
     spans = [("take", 0, 4), ("1", 5, 6), ("⁄", 5, 6), ("2", 5, 6), ("now", 7, 10)]
     half = TextView(text, tuple(WordSpan(*each) for each in spans))
-    pieces = data_of(explanation_page([replace(PLAIN, left=half, grids=(), cells=(), paths=())]))["cases"][0][
+    segments = data_of(explanation_page([replace(PLAIN, left=half, grids=(), cells=(), paths=())]))["cases"][0][
         "explanations"
     ][0]
-    assert [piece[:2] for piece in pieces_of(pieces["left"])] == [
+    assert [segment[:2] for segment in segments_of(segments["left"])] == [
         ("", "take"),
         (" ", "1"),
         ("", "⁄"),

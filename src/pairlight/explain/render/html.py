@@ -81,14 +81,12 @@ def _fit(cases: Sequence[ReportCase], size: int) -> list[str]:
     return found
 
 
-def _size(parts: Sequence[str]) -> int:
-    return sum(len(part.encode("utf-8")) + 1 for part in parts)
+def _size(texts: Sequence[str]) -> int:
+    return sum(len(text.encode("utf-8")) + 1 for text in texts)
 
 
 def _escape(text: str) -> str:
-    """Escape "<", which could end the script, and lone surrogates, which UTF-8 cannot encode; in JSON, both are in
-    strings.
-    """
+    """Escape "<", which could end the script, and lone surrogates, which UTF-8 cannot encode."""
     return re.sub("[<\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -165,8 +163,8 @@ def _explanation(it: Explanation, selection: GridSelection) -> Json:
 
 
 def _text(text: TextView) -> Json:
-    """The text in pieces, because positions differ: JavaScript counts an emoji as two characters, Python as one."""
-    pieces: list[Any] = []
+    """The text in segments, because positions differ: JavaScript counts an emoji as two characters, Python as one."""
+    segments: list[Any] = []
     position = 0
     for number, word in enumerate(text.words):
         neighbors = text.words[max(number - 1, 0) : number] + text.words[number + 1 : number + 2]
@@ -175,9 +173,9 @@ def _text(text: TextView) -> Json:
         written = word.text if overlaps else text.text[word.start : word.end]
         gap = text.text[position : word.start]
         # Most words are known and follow one space, so these are written as a plain string.
-        pieces.append(written if gap == " " and word.known else (gap, written, int(word.known)))
+        segments.append(written if gap == " " and word.known else (gap, written, int(word.known)))
         position = max(position, word.end)
-    return {"pieces": pieces, "tail": text.text[position:], "truncated": text.truncated}
+    return {"segments": segments, "tail": text.text[position:], "truncated": text.truncated}
 
 
 def _contributions(found: Contributions) -> Json:

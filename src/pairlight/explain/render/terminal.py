@@ -1,7 +1,7 @@
 """Renders explanations in a terminal: shaded texts, top cells and a small heat map.
 
-Color is never the only way to tell values apart: without it, words are listed with their contributions, and the heat
-map uses characters of different density.
+Color is never the only sign of a value: without it, words are listed with their contributions, and the heat map uses
+characters of different density.
 """
 
 import re

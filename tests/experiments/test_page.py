@@ -1,0 +1,38 @@
+"""A page has the same content as Markdown and as HTML, and neither breaks on special characters."""
+
+from pathlib import Path
+
+from pairlight.experiments.page import PageCell, PageHeading, PageImage, PageTable, block_markdown, write_page
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def test_all_blocks_are_written_as_markdown_and_html(tmp_path: Path) -> None:
+    (tmp_path / "curves.png").write_bytes(PNG)
+    row = [PageCell("bm25", title='{"k": "<1>"}'), PageCell("0.5", bar=0.25), PageCell("1 + 2", link="a&b.html")]
+    text = write_page(
+        tmp_path / "a.b",
+        "A < B",
+        [
+            "Made by `x <y>`.",
+            PageHeading("Results"),
+            PageTable(["model", "MAP", "more"], [row]),
+            PageImage(tmp_path / "curves.png", "Curves"),
+        ],
+    )
+    assert text == (tmp_path / "a.b.md").read_text("utf-8")
+    assert text.startswith("# A < B\n\nMade by `x <y>`.\n\n## Results\n\n| model | MAP | more |\n| --- | ---: | ---: |")
+    assert "| bm25 | 0.5 | [1 + 2](a&b.html) |" in text
+    assert "![Curves](curves.png)" in text
+    html = (tmp_path / "a.b.html").read_text("utf-8")
+    assert "<title>A &lt; B</title>" in html
+    assert "<p>Made by <code>x &lt;y&gt;</code>.</p>" in html
+    assert "<h2>Results</h2>" in html
+    assert '<th scope="row" title="{&quot;k&quot;: &quot;&lt;1&gt;&quot;}">bm25</th>' in html
+    assert '<td class="bar" style="--share:25.0%">0.5</td>' in html
+    assert '<td><a href="a&amp;b.html">1 + 2</a></td>' in html
+    assert 'src="data:image/png;base64,iVBORw0KGgo="' in html
+
+
+def test_a_pipe_in_a_cell_does_not_end_it() -> None:
+    assert "| a\\|b |" in block_markdown(PageTable(["x"], [["a|b"]]))
