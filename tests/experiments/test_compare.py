@@ -1,6 +1,7 @@
 """Models are compared on the same data, and the leaderboard shows what was measured."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,12 +12,19 @@ from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import SPLITS, split
-from pairlight.experiments import compare
+from pairlight.experiments import compare, curves
 from pairlight.experiments.compare import check_can_evaluate, choose_metric, compare_models, complete_splits
 from pairlight.experiments.executor import Executor, ProcessExecutor, SerialExecutor
-from pairlight.experiments.leaderboard import Leaderboard, leaderboard_markdown, leaderboard_rows
+from pairlight.experiments.leaderboard import (
+    Leaderboard,
+    LeaderboardRow,
+    leaderboard_markdown,
+    leaderboard_rows,
+    write_leaderboard,
+)
+from pairlight.experiments.records import Values
 from pairlight.experiments.runs import train_and_save
-from pairlight.experiments.spec import EpochResult, RunResult, Values, plan_runs
+from pairlight.experiments.spec import EpochResult, RunResult, plan_runs
 from toy_pairs import overlap
 
 PAIRS = overlap(40, seed=0)
@@ -110,6 +118,13 @@ def test_older_learning_curves_are_deleted(tmp_path: Path) -> None:
     assert not (tmp_path / "curves.png").exists()
 
 
+def test_without_matplotlib_there_are_no_learning_curves(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(curves, "find_spec", lambda name: None)
+    reporter = Lines()
+    assert compared(tmp_path, "lstm-rnn", reporter=reporter).curves is None
+    assert "Learning curves are not drawn. Figures need matplotlib: pip install 'pairlight[plots]'." in reporter.lines
+
+
 def fail_lstm_rnn(folder, seed, spec, splits):
     if spec.model == "lstm-rnn":
         raise InputError("The loss became nan.")
@@ -198,3 +213,14 @@ def test_rows_are_means_over_seeds() -> None:
     assert "| a | 0.500 ± 0.100 | 0.500 | 0.500 | 0.550 | 3 | 7 |" in leaderboard_markdown(
         Leaderboard("toy", "MAP", "x", (row,))
     )
+
+
+@pytest.mark.parametrize(("values", "shares"), [((0.5, -0.2), ("100.0%", "0.0%")), ((0.0, -0.4), ("0.0%", "0.0%"))])
+def test_bars_of_scores_that_are_not_positive_are_empty(tmp_path: Path, values, shares) -> None:
+    rows = tuple(
+        LeaderboardRow(model, 1, {"Spearman": value}, {"Spearman": 0.0}, 0.0, None, 0.0, 0, {}, {})
+        for model, value in zip("ab", values, strict=True)
+    )
+    write_leaderboard(tmp_path, Leaderboard("toy", "Spearman", "x", rows))
+    html = (tmp_path / "leaderboard.html").read_text("utf-8")
+    assert re.findall('--share:(.*?)"', html) == list(shares)

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from pairlight.experiments.page import PageCell, PageHeading, PageImage, PageTable, block_markdown, write_page
+from pairlight.experiments.page import PageEntry, PageHeading, PageImage, PageTable, block_markdown, write_page
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def test_all_blocks_are_written_as_markdown_and_html(tmp_path: Path) -> None:
     (tmp_path / "curves.png").write_bytes(PNG)
-    row = [PageCell("bm25", title='{"k": "<1>"}'), PageCell("0.5", bar=0.25), PageCell("1 + 2", link="a&b.html")]
+    row = [PageEntry("bm25", title='{"k": "<1>"}'), PageEntry("0.5", bar=0.25), PageEntry("1 + 2", link="a&b.html")]
     text = write_page(
         tmp_path / "a.b",
         "A < B",
@@ -34,5 +34,5 @@ def test_all_blocks_are_written_as_markdown_and_html(tmp_path: Path) -> None:
     assert 'src="data:image/png;base64,iVBORw0KGgo="' in html
 
 
-def test_a_pipe_in_a_cell_does_not_end_it() -> None:
+def test_a_pipe_in_an_entry_does_not_end_it() -> None:
     assert "| a\\|b |" in block_markdown(PageTable(["x"], [["a|b"]]))

@@ -13,18 +13,18 @@ from pairlight.data.pairs import Pairs
 from pairlight.data.splits import split, train_dev_test
 from pairlight.evaluation.classification import best_threshold
 from pairlight.evaluation.evaluate import evaluate_scores
+from pairlight.experiments import curves, sources
 from pairlight.experiments import reproduce as experiment
-from pairlight.experiments import sources
 from pairlight.experiments.executor import Executor, SerialExecutor
 from pairlight.experiments.figures import draw_bars
 from pairlight.experiments.papers import PAPER_TABLES, PaperTable, experiment_titles
-from pairlight.experiments.records import read_record
+from pairlight.experiments.records import Values, read_record
 from pairlight.experiments.report import PaperReport, ReportRow, ReportTable, write_report
 from pairlight.experiments.reproduce import Reproduction, reproduce, run_table, select_datasets, select_rows
 from pairlight.experiments.runner import RunLog
 from pairlight.experiments.runs import evaluate_every_epoch, per_list
 from pairlight.experiments.sources import SOURCES, ExperimentSource, make_source, read_source, source_card
-from pairlight.experiments.spec import RunSpec, Values
+from pairlight.experiments.spec import EpochResult, Epochs, RunSpec
 from pairlight.models import build
 from pairlight.training.config import TrainingConfig
 from toy_pairs import overlap
@@ -314,6 +314,31 @@ def test_what_does_not_exist_is_one_clear_line_and_nothing_is_written(
         small(name, tmp_path, **given)
     assert error.value.option == option
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["mv-lstm-qa", "match-srnn-lcs"])
+def test_a_missing_matplotlib_is_reported_before_anything_is_run(name: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(curves, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="Figures need matplotlib"):
+        small(name, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_learning_curves_show_test_results_and_single_epochs(tmp_path: Path) -> None:
+    def drawn(name: str, epochs: Epochs) -> bytes:
+        curves.draw_curves(tmp_path / name, {"not trained": [()], "BM25": [epochs]}, "MAP")
+        return (tmp_path / name).read_bytes()
+
+    one = EpochResult(1, 0.9, 0.5, 0.1)
+    pngs = {
+        drawn("one.png", (one,)),
+        drawn("two.png", (one, replace(one, epoch=2))),
+        drawn("test.png", (replace(one, test=0.4),)),
+        drawn("gap.png", (one, replace(one, epoch=2, metric=None))),
+    }
+    assert len(pngs) == 4
+    curves.draw_curves(tmp_path / "none.png", {"not trained": [()]}, "MAP")
+    assert not (tmp_path / "none.png").exists()
 
 
 def test_an_experiment_is_reproduced_and_reported_again_without_running(tmp_path: Path, toy: list[int]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter
 from pairlight.experiments.executor import Completed, Failed, ProcessExecutor
-from pairlight.experiments.spec import Values
+from pairlight.experiments.records import Values
 from pairlight.experiments.tune import SETTINGS_FILE, TrialResult, TuneResult, tune
 from toy_pairs import overlap
 

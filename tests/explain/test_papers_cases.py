@@ -93,19 +93,14 @@ def test_free_matches_free_in_both_answers_although_the_meaning_differs(mv_lstm)
         assert words(it, [(it.cells[0].i, it.cells[0].j)]) == [("free", "free")]
 
 
-def test_the_state_of_match_srnn_changes_where_memory_matches_memory(match_srnn):
-    """The state, not the path, because the cells on the path differ between seeds."""
+@pytest.mark.parametrize("word", ["memory", "error"])
+def test_the_state_of_match_srnn_changes_where_a_word_matches_itself(match_srnn, word):
+    """The state, not the path or the score, which differ between seeds; docs/explaining.md reports this."""
     it = match_srnn.explain(STICK, FORMAT, words=False)
     state = it.grids[it.main_grid].values
-    i = [word.text for word in it.left.words].index("memory")
-    j = [word.text for word in it.right.words].index("memory")
+    i, j = ([each.text for each in text.words].index(word) for text in (it.left, it.right))
     steps = [abs(state[i][column] - state[i - 1][column]) for column in range(len(it.right.words))]
     assert min(steps[j : j + 3]) > max(steps[:j])
-
-
-def test_match_srnn_prefers_the_answer_about_a_memory_stick(match_srnn):
-    positive, negative = match_srnn.predict([(STICK, FORMAT), (STICK, STACK)])
-    assert positive > negative
 
 
 @pytest.fixture(scope="module")

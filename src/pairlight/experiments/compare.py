@@ -16,9 +16,10 @@ from pairlight.experiments.dataset_settings import PAPER_RESULTS
 from pairlight.experiments.disagreements import write_disagreements
 from pairlight.experiments.executor import Completed, Executor
 from pairlight.experiments.leaderboard import Leaderboard, LeaderboardRow, leaderboard_rows, write_leaderboard
+from pairlight.experiments.records import Values
 from pairlight.experiments.runner import RunLog, check_failures, run_all
 from pairlight.experiments.runs import train_and_save
-from pairlight.experiments.spec import RunResult, RunSpec, Values
+from pairlight.experiments.spec import RunResult, RunSpec
 from pairlight.experiments.store import ResultStore
 from pairlight.training.config import TrainingConfig
 from pairlight.training.examples import with_mined_negatives

@@ -1,19 +1,20 @@
 """Settings and training options of models on named datasets, chosen on dev, and the results of papers there."""
 
 from dataclasses import dataclass, field
-from typing import Any
+
+from pairlight.experiments.records import Value
 
 
 @dataclass(frozen=True)
 class DatasetSettings:
     """How a model is set and trained on a dataset."""
 
-    settings: dict[str, Any] = field(default_factory=dict)
-    options: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Value] = field(default_factory=dict)
+    options: dict[str, Value] = field(default_factory=dict)
 
 
 # Training options of all models on a dataset.
-SHARED_OPTIONS: dict[str, dict[str, Any]] = {
+SHARED_OPTIONS: dict[str, dict[str, Value]] = {
     "wikiqa": {"vectors": "glove-50d", "freeze": True, "epsilon": 1e-10, "epochs": 10, "patience": 4},
 }
 

@@ -11,7 +11,7 @@ from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.datasets.catalog import load_dataset
 from pairlight.evaluation.evaluate import evaluate_scores
-from pairlight.experiments.spec import Value
+from pairlight.experiments.records import Value
 from pairlight.explain.data import Comparison
 from pairlight.explain.render.html import explanation_page
 from pairlight.inference.model_folder import CARD, CONFIG, save_model

@@ -15,10 +15,10 @@ from pairlight.core.progress import ProgressReporter
 from pairlight.data.splits import Splits
 from pairlight.datasets.lcs import lcs, lcs_table
 from pairlight.experiments.executor import Completed, Executor
-from pairlight.experiments.records import Record
+from pairlight.experiments.records import Record, Value
 from pairlight.experiments.runner import RunLog, check_failures, run_all, specs_of_seeds
 from pairlight.experiments.runs import epochs_of, run_training, train_seconds, trained_parameters
-from pairlight.experiments.spec import RunResult, RunSpec, Value
+from pairlight.experiments.spec import RunResult, RunSpec
 from pairlight.experiments.store import ResultStore
 from pairlight.explain.backtrace import backtrace, lcs_path
 from pairlight.inference.scorer import ModelScorer

@@ -9,9 +9,17 @@ from typing import Any
 
 from pairlight.core.files import write_json
 from pairlight.experiments.executor import Failed
-from pairlight.experiments.page import PageBlock, PageCell, PageHeading, PageImage, PageTable, page_markdown, write_page
-from pairlight.experiments.records import FORMAT, Record
-from pairlight.experiments.spec import RunResult, Values
+from pairlight.experiments.page import (
+    PageBlock,
+    PageEntry,
+    PageHeading,
+    PageImage,
+    PageTable,
+    page_markdown,
+    write_page,
+)
+from pairlight.experiments.records import FORMAT, Record, Values
+from pairlight.experiments.spec import RunResult
 
 CURVES = "Training loss and dev metric after every epoch"
 
@@ -124,12 +132,12 @@ def _table(rows: Sequence[LeaderboardRow], metric: str) -> PageTable:
     others = [name for name in rows[0].test if name != metric]
     head = ["model", metric, *others, f"dev {metric}", f"{metric} in the paper", "training s", "trained parameters"]
     linked = any(row.disagreements for row in rows)
-    best = max(row.test[metric] for row in rows) or 1.0
+    best = max(row.test[metric] for row in rows)
     lines = []
     for row in rows:
-        line: list[str | PageCell] = [
-            PageCell(row.model, title=json.dumps({"settings": row.settings, "options": row.options})),
-            PageCell(mean_and_std(row.test[metric], row.std[metric], row.seeds), bar=max(row.test[metric] / best, 0.0)),
+        line: list[str | PageEntry] = [
+            PageEntry(row.model, title=json.dumps({"settings": row.settings, "options": row.options})),
+            PageEntry(mean_and_std(row.test[metric], row.std[metric], row.seeds), bar=_share(row.test[metric], best)),
             *(f"{row.test[name]:.3f}" for name in others),
             f"{row.dev:.3f}",
             "" if row.paper is None else f"{row.paper:.3f}",
@@ -138,6 +146,10 @@ def _table(rows: Sequence[LeaderboardRow], metric: str) -> PageTable:
         ]
         if linked:
             found = row.disagreements
-            line.append(PageCell(f"{found.only_best} + {found.only_other}", link=found.page) if found else "")
+            line.append(PageEntry(f"{found.only_best} + {found.only_other}", link=found.page) if found else "")
         lines.append(line)
     return PageTable([*head, *(["disagreements"] if linked else [])], lines)
+
+
+def _share(value: float, best: float) -> float:
+    return min(max(value / best, 0.0), 1.0) if best > 0 else 0.0  # a rank correlation may be negative

@@ -17,13 +17,13 @@ class PageHeading:
 
 
 @dataclass(frozen=True)
-class PageCell:
-    """A cell of a table that is more than text."""
+class PageEntry:
+    """An entry of a table that is more than text."""
 
     text: str
     link: str | None = None  # a relative address
-    bar: float | None = None  # HTML only: the share of the cell, from 0 to 1, that has a darker background
-    title: str | None = None  # HTML only: shown when the mouse is on the cell
+    bar: float | None = None  # HTML only: the share of its width, from 0 to 1, that has a darker background
+    title: str | None = None  # HTML only: shown when the mouse is on it
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class PageTable:
     """A table whose first column names its rows."""
 
     head: Sequence[str]
-    rows: Sequence[Sequence[str | PageCell]]
+    rows: Sequence[Sequence[str | PageEntry]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def block_markdown(block: PageBlock) -> str:
         case PageHeading(text):
             return f"## {text}"
         case PageTable(head, rows):
-            shown = [[_cell_markdown(cell) for cell in row] for row in rows]
+            shown = [[_entry_markdown(entry) for entry in row] for row in rows]
             return markdown_table(head, shown, "l" + "r" * (len(head) - 1))
         case PageImage(path, description):
             return f"![{description}]({path.name})"
@@ -71,10 +71,10 @@ def block_markdown(block: PageBlock) -> str:
             return block
 
 
-def _cell_markdown(cell: str | PageCell) -> str:
-    if isinstance(cell, str):
-        return cell
-    return f"[{cell.text}]({cell.link})" if cell.link else cell.text
+def _entry_markdown(entry: str | PageEntry) -> str:
+    if isinstance(entry, str):
+        return entry
+    return f"[{entry.text}]({entry.link})" if entry.link else entry.text
 
 
 def _block_html(block: PageBlock) -> str:
@@ -83,7 +83,7 @@ def _block_html(block: PageBlock) -> str:
             return f"<h2>{html.escape(text)}</h2>"
         case PageTable(head, rows):
             names = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in head)
-            lines = ["".join(_cell_html(cell, first=not i) for i, cell in enumerate(row)) for row in rows]
+            lines = ["".join(_entry_html(entry, first=not i) for i, entry in enumerate(row)) for row in rows]
             body = "\n".join(f"<tr>{line}</tr>" for line in lines)
             return f'<div class="wide"><table><thead><tr>{names}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>'
         case PageImage(path, description):
@@ -93,15 +93,15 @@ def _block_html(block: PageBlock) -> str:
             return f"<p>{_text_html(block)}</p>"
 
 
-def _cell_html(cell: str | PageCell, *, first: bool) -> str:
-    cell = PageCell(cell) if isinstance(cell, str) else cell
+def _entry_html(entry: str | PageEntry, *, first: bool) -> str:
+    entry = PageEntry(entry) if isinstance(entry, str) else entry
     tag = 'th scope="row"' if first else "td"
-    if cell.title is not None:
-        tag += f' title="{html.escape(cell.title)}"'
-    if cell.bar is not None:
-        tag += f' class="bar" style="--share:{100 * cell.bar:.1f}%"'
-    text = _text_html(cell.text)
-    return f"<{tag}>" + (f'<a href="{html.escape(cell.link)}">{text}</a>' if cell.link else text) + f"</{tag[:2]}>"
+    if entry.title is not None:
+        tag += f' title="{html.escape(entry.title)}"'
+    if entry.bar is not None:
+        tag += f' class="bar" style="--share:{100 * entry.bar:.1f}%"'
+    text = _text_html(entry.text)
+    return f"<{tag}>" + (f'<a href="{html.escape(entry.link)}">{text}</a>' if entry.link else text) + f"</{tag[:2]}>"
 
 
 def _text_html(text: str) -> str:

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from pairlight.experiments.dataset_settings import MODEL_SETTINGS, SHARED_OPTIONS
-from pairlight.experiments.spec import Values
+from pairlight.experiments.records import Value, Values
 
 LCS = "match-srnn-lcs"  # an experiment that is not a table: `pairlight.experiments.lcs`
 _LCS_TITLE = "Section 5 and figure 4 of the Match-SRNN paper: longest common subsequences"
@@ -49,7 +48,7 @@ class PaperTable:
 
 # Chosen on dev from a few values; docs/experiments.md describes how. These datasets are small: if word vectors are
 # trained, a model memorizes the positives of the training lists and ends close to chance on dev.
-_OPTIONS: dict[str, dict[str, Any]] = {
+_OPTIONS: dict[str, dict[str, Value]] = {
     "arc-i": {"freeze": True},
     "cntn": {"freeze": True, "lr": 0.03, "epsilon": 0.1},
     "lstm-rnn": {"freeze": True, "lr": 0.1},
@@ -64,30 +63,30 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def _options(model: str, settings: Values) -> dict[str, Any]:
+def _options(model: str, settings: Values) -> dict[str, Value]:
     bilinear = settings.get("interaction") == "bilinear"
     return _OPTIONS.get(model, {}) | ({"lr": 0.03, "epsilon": 1e-10} if bilinear else {})
 
 
-def _qa(label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Any) -> PaperRow:
+def _qa(label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Value) -> PaperRow:
     results = {name: value for name, value in (("P@1", p_at_1), ("MRR", mrr)) if value is not None}
     return PaperRow(label, model, settings, _options(model, settings), results)
 
 
 def _completion(
-    label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Any
+    label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Value
 ) -> PaperRow:
     """Here the paper uses word vectors of Wikipedia; GloVe's are of Wikipedia and news."""
     row = _qa(label, model, p_at_1, mrr, **settings)
     return replace(row, options={"vectors": "glove-50d", **row.options})
 
 
-def _qa_and_citation(label: str, model: str, p_at_1: float, mrr: float, accuracy: float, **settings: Any) -> PaperRow:
+def _qa_and_citation(label: str, model: str, p_at_1: float, mrr: float, accuracy: float, **settings: Value) -> PaperRow:
     results = {"P@1": p_at_1, "MRR": mrr, "accuracy": accuracy}
     return PaperRow(label, model, settings, _options(model, settings), results)
 
 
-def _wikiqa(label: str, model: str, ndcg_3: float, ndcg_5: float, mean_ap: float, **settings: Any) -> PaperRow:
+def _wikiqa(label: str, model: str, ndcg_3: float, ndcg_5: float, mean_ap: float, **settings: Value) -> PaperRow:
     own = MODEL_SETTINGS["wikiqa"].get(model)
     return PaperRow(
         label,
@@ -98,7 +97,7 @@ def _wikiqa(label: str, model: str, ndcg_3: float, ndcg_5: float, mean_ap: float
     )
 
 
-def _quora(label: str, model: str, **settings: Any) -> PaperRow:
+def _quora(label: str, model: str, **settings: Value) -> PaperRow:
     """Trained as on WikiQA, for all epochs. The paper's figure 3 has bars without numbers, so there are no results."""
     row = _wikiqa(label, model, 0, 0, 0, **settings)
     return replace(row, options={**row.options, "epochs": 10, "patience": 0}, results={})

@@ -12,6 +12,9 @@ from pairlight.core.files import write_json
 
 FORMAT = 1  # of all files with records of experiments
 
+Value = bool | int | float | str
+Values = Mapping[str, Value]  # settings of a model, or training options, by name
+
 R = TypeVar("R", bound="Record")
 
 

@@ -9,8 +9,8 @@ from pairlight.experiments.curves import draw_curves
 from pairlight.experiments.figures import draw_bars
 from pairlight.experiments.leaderboard import mean_and_std
 from pairlight.experiments.page import PageBlock, PageHeading, PageImage, PageTable, write_page
-from pairlight.experiments.records import Record, write_record
-from pairlight.experiments.spec import Epochs, Values
+from pairlight.experiments.records import Record, Values, write_record
+from pairlight.experiments.spec import Epochs
 
 SIGNIFICANCE = (
     "The p-values test the paired difference from the best baseline of the paper in the first metric, list by list or "
@@ -103,17 +103,17 @@ def results_table(table: ReportTable) -> PageTable:
     head += ["seeds", "CPU s", "p (t-test)", "p (bootstrap)"]
     rows = []
     for row in table.rows:
-        cells = [row.label]
+        entries = [row.label]
         for metric in table.metrics:
             paper, ours, std = row.paper[metric], row.ours[metric], row.std[metric]
-            cells.append("" if paper is None else f"{paper:.3f}")
-            cells.append("" if ours is None or std is None else mean_and_std(ours, std, row.seeds))
-            cells.append("" if paper is None or ours is None else f"{ours - paper:+.3f}")
-        cells.append(str(row.seeds))
-        cells.append(f"{statistics.mean(row.seconds):.0f}" if row.seconds else "")
+            entries.append("" if paper is None else f"{paper:.3f}")
+            entries.append("" if ours is None or std is None else mean_and_std(ours, std, row.seeds))
+            entries.append("" if paper is None or ours is None else f"{ours - paper:+.3f}")
+        entries.append(str(row.seeds))
+        entries.append(f"{statistics.mean(row.seconds):.0f}" if row.seconds else "")
         tests = row.significance
-        cells += ["", ""] if tests is None else [_p_value(tests.t_test), _p_value(tests.bootstrap)]
-        rows.append(cells)
+        entries += ["", ""] if tests is None else [_p_value(tests.t_test), _p_value(tests.bootstrap)]
+        rows.append(entries)
     return PageTable(head, rows)
 
 

@@ -21,6 +21,7 @@ from pairlight.experiments.executor import Completed, Executor, Failed
 from pairlight.experiments.lcs import LcsReport, run_lcs
 from pairlight.experiments.lcs_report import write_lcs_report
 from pairlight.experiments.papers import LCS, PAPER_TABLES, PaperDataset, PaperRow, PaperTable, experiment_titles
+from pairlight.experiments.records import Values
 from pairlight.experiments.report import (
     PaperReport,
     ReportRow,
@@ -32,7 +33,7 @@ from pairlight.experiments.report import (
 from pairlight.experiments.runner import RunLog, check_failures, run_all, specs_of_seeds
 from pairlight.experiments.runs import CLASSIFICATION, evaluate_every_epoch, evaluate_lists
 from pairlight.experiments.sources import SOURCES, make_source, read_source, source_card
-from pairlight.experiments.spec import RunResult, RunSpec, Values, with_seed
+from pairlight.experiments.spec import RunResult, RunSpec, with_seed
 from pairlight.experiments.store import ResultStore
 from pairlight.models import model_class
 from pairlight.training.config import TrainingConfig

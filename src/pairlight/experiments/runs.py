@@ -13,7 +13,8 @@ from pairlight.data.splits import Splits
 from pairlight.evaluation.classification import best_threshold
 from pairlight.evaluation.evaluate import evaluate_scores
 from pairlight.evaluation.result import EvaluationResult
-from pairlight.experiments.spec import EpochResult, Epochs, RunResult, RunSpec, Values
+from pairlight.experiments.records import Values
+from pairlight.experiments.spec import EpochResult, Epochs, RunResult, RunSpec
 from pairlight.inference.scorer import ModelScorer, Scores
 from pairlight.matcher import Matcher
 from pairlight.models.base import PairModel

@@ -2,14 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from pairlight.experiments.dataset_settings import settings_on
-from pairlight.experiments.records import Record
-
-Value = bool | int | float | str
-Values = Mapping[str, Value]  # settings of a model, or training options, by name
+from pairlight.experiments.records import Record, Values
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits, train_dev_test
 from pairlight.experiments.executor import Executor, Failed, SerialExecutor
-from pairlight.experiments.records import Record
+from pairlight.experiments.records import Record, Value, Values
 from pairlight.experiments.runner import RunLog
 from pairlight.experiments.runs import check_finished
-from pairlight.experiments.spec import RunSpec, Value, Values
+from pairlight.experiments.spec import RunSpec
 from pairlight.models import model_class
 from pairlight.models.settings import check_settings
 from pairlight.training.config import TrainingConfig

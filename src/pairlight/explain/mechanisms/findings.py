@@ -52,14 +52,10 @@ class Findings:
 Mechanism = Callable[[TracedPair, Any, LayerCall, Findings], None]
 
 
-def largest_first(facts: list[Fact]) -> list[Fact]:
-    return sorted(facts, key=lambda fact: -abs(fact.contribution or 0))
-
-
-def top_facts(facts: list[Fact]) -> tuple[Fact, ...]:
-    """The facts with the largest contributions, and one row for the rest, so that the sum is kept."""
-    facts = largest_first(facts)
-    rest = facts[MAX_FACTS:]
+def top_facts(facts: list[Fact], *, keep_sum: bool = True) -> tuple[Fact, ...]:
+    """The facts with the largest contributions; `keep_sum` adds one row for all others."""
+    facts = sorted(facts, key=lambda fact: -abs(fact.contribution or 0))
+    rest = facts[MAX_FACTS:] if keep_sum else []
     more = [Fact(f"{len(rest)} more", contribution=sum(fact.contribution or 0 for fact in rest))] if rest else []
     return (*facts[:MAX_FACTS], *more)
 

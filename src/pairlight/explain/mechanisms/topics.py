@@ -4,8 +4,7 @@ import torch
 from torch import Tensor
 
 from pairlight.explain.data import Fact, FactTable
-from pairlight.explain.mechanisms import findings as limits
-from pairlight.explain.mechanisms.findings import Findings, TracedPair, largest_first
+from pairlight.explain.mechanisms.findings import Findings, TracedPair, top_facts
 from pairlight.explain.trace import LayerCall, edited_scores
 from pairlight.layers.topics import TopicPatches
 from pairlight.layers.types import Tokens
@@ -31,7 +30,7 @@ def explain_topics(pair: TracedPair, layer: TopicPatches, call: LayerCall, findi
             values = {"decision": float(decisions[topic])}
             facts.append(Fact(f"topic {topic + 1}", left, right, trace.score - score, values))
     description = "Topics with words in both texts. A contribution is the score minus the score without these words."
-    findings.tables.append(FactTable("topics", description, tuple(largest_first(facts)[: limits.MAX_FACTS])))
+    findings.tables.append(FactTable("topics", description, top_facts(facts, keep_sum=False)))
 
 
 def _words_in_patch(tokens: Tokens, index: Tensor, patch: Tensor) -> tuple[int, ...]:
