@@ -18,7 +18,9 @@ from pairlight.explain.explain import explain_pair
 from pairlight.inference.scorer import ModelScorer
 from pairlight.layers.basic import Dropout, Linear
 from pairlight.layers.embedding import WordEmbedding
+from pairlight.layers.interactions import Interaction
 from pairlight.layers.layer import Layer
+from pairlight.layers.segment_pairs import SegmentPairs
 from pairlight.layers.tracing import active_trace
 from pairlight.layers.types import Grid, Tokens, masked_grid
 from pairlight.models.base import PairModel
@@ -45,7 +47,6 @@ TABLES = {
     "urae": {"pooled cells"},
     "arc-ii": {"pooled cells"},
 }
-NO_GRID = {"random", "bm25", "dssm", "cdssm", "arc-i", "cntn", "lstm-rnn", "bi-lstm-rnn", "deepmatch"}
 
 
 def score_without(case: Case, side: str, number: int) -> float:
@@ -100,7 +101,8 @@ def test_integrated_gradients_sum_to_the_score_minus_the_baseline_or_are_left_ou
 @every_case
 def test_grids_have_a_row_for_each_left_position_and_a_column_for_each_right_one(case):
     it = explained(case)
-    assert bool(it.grids) == (case.name not in NO_GRID)
+    layers = matcher(case).scorer.model.all_layers()
+    assert bool(it.grids) == any(isinstance(layer, Interaction | SegmentPairs) for layer in layers)
     for grid in it.grids:
         assert np.isfinite(np.array(grid.values)).all()
         assert np.shape(grid.values) == (len(grid.rows), len(grid.columns))
@@ -125,7 +127,7 @@ def test_each_mechanism_has_its_tables_and_attention_weights(case):
         for fact in table.facts:
             assert all(0 <= i < len(it.left.words) for i in fact.left)
             assert all(0 <= j < len(it.right.words) for j in fact.right)
-    gated = case.settings.get("gate", "left" if case.name in ("amv-lstm", "anmm") else "none")
+    gated = matcher(case).scorer.model.settings.get("gate", "none")
     sides = {"left": ["left"], "right": ["right"], "both": ["left", "right"]}.get(gated, [])
     attention = next((weights for weights in it.weights if weights.name == "attention"), None)
     assert [side for side in ("left", "right") if attention and getattr(attention, side)] == sides
