@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from pairlight.core.errors import InputError
+from pairlight.core.records import decode
 from pairlight.evaluation.significance import PairedDifference
 from pairlight.experiments.leaderboard import DisagreementSummary, LeaderboardRow
-from pairlight.experiments.records import Record, decode, read_record, write_record
+from pairlight.experiments.records import Record, read_record, write_record
 from pairlight.experiments.report import PaperReport, ReportRow, ReportTable, Significance, SplitSize
 from pairlight.experiments.spec import EpochResult, RunResult
 from pairlight.experiments.tune import TrialResult, TuneResult
@@ -68,7 +69,7 @@ def test_values_keep_their_types() -> None:
         ({"epochs": [{"epoch": 1}]}, r"epochs\[0\] has no field 'loss'"),
         ({"epochs": [3]}, r"epochs\[0\] is 3, not an object"),
         ({"settings": {"k": [1]}}, r"settings.k is \[1\], not of type str"),
-        ({"spread": 1.0}, "has the unknown field 'spread'"),
+        ({"color": 1.0}, "has the unknown field 'color'"),
         ({"model": None}, "model is None, not of type str"),
         ({"model": ["x" * 100]}, r"model is \['x{35}\.\.\., not of type str"),
     ],

@@ -5,12 +5,12 @@ is measured in units of the score.
 """
 
 import json
-import types
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, is_dataclass
-from typing import Any, Literal, Self, Union, get_args, get_origin, get_type_hints
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self
 
 from pairlight.core.errors import InputError
+from pairlight.core.records import decode
 
 FORMAT = 2
 AttributionMethod = Literal["leave-one-out", "integrated-gradients"]
@@ -173,8 +173,9 @@ class JsonRecord:
             fix = "install a newer version" if data["format"] > FORMAT else "explain the texts again"
             raise InputError(f"This {name} has format {data['format']}, and this version reads format {FORMAT}: {fix}.")
         try:
-            return _parse(cls, {name: value for name, value in data.items() if name != "format"})
-        except (TypeError, ValueError) as error:
+            record: Self = decode(cls, {name: value for name, value in data.items() if name != "format"})
+            return record
+        except ValueError as error:
             raise InputError(f"This {name} is damaged ({error}): save it again.") from None
 
     @classmethod
@@ -255,23 +256,3 @@ class ReportCase:
     description: str = ""
     roles: tuple[str, ...] = ()  # one heading per explanation
     categories: tuple[str, ...] = ()
-
-
-def _parse(kind: Any, value: Any) -> Any:
-    """Convert a JSON value to this type: mappings to dataclasses, lists to tuples."""
-    origin, args = get_origin(kind), get_args(kind)
-    if origin in (Union, types.UnionType):
-        return None if value is None else _parse(next(each for each in args if each is not type(None)), value)
-    if origin is tuple:
-        kinds = [args[0]] * len(value) if args[-1] is Ellipsis else args
-        return tuple(_parse(each, part) for each, part in zip(kinds, value, strict=True))
-    if origin is Literal:
-        if value not in args:
-            raise ValueError(f"{value!r} is not one of {', '.join(args)}")
-        return value
-    if is_dataclass(kind):
-        hints = get_type_hints(kind)
-        if not isinstance(value, Mapping):
-            raise TypeError(f"{value!r} is not an object with fields")
-        return kind(**{name: _parse(hints.get(name), each) for name, each in value.items()})  # type: ignore[operator]
-    return float(value) if kind is float else value
