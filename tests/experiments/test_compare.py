@@ -12,8 +12,9 @@ from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import SPLITS, split
+from pairlight.evaluation.evaluate import check_can_evaluate
 from pairlight.experiments import compare, curves
-from pairlight.experiments.compare import check_can_evaluate, choose_metric, compare_models, complete_splits
+from pairlight.experiments.compare import choose_metric, compare_models, complete_splits
 from pairlight.experiments.executor import Executor, ProcessExecutor, SerialExecutor
 from pairlight.experiments.leaderboard import (
     Leaderboard,

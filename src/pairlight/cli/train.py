@@ -64,7 +64,7 @@ def train(
         splits = columns.read_splits(data, reporter)
         dev_pairs = columns.read(dev, reporter) if dev else splits.get("dev")
         test_pairs = columns.read(test, reporter) if test else splits.get("test")
-    from pairlight.experiments.compare import check_can_evaluate
+    from pairlight.evaluation.evaluate import check_can_evaluate
     from pairlight.matcher import Matcher
     from pairlight.training.examples import with_mined_negatives
 

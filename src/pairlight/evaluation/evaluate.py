@@ -55,3 +55,11 @@ def evaluate_scores(
     if task == "pairs":
         return pair_metrics(scores, label, threshold=threshold)
     raise unknown_name("task", task, get_args(TaskType), option="task")
+
+
+def check_can_evaluate(pairs: Pairs, name: str) -> None:
+    """Raise an InputError before training if no metric could be computed on these pairs after it."""
+    try:
+        evaluate_scores(pairs, [0.0] * len(pairs))
+    except InputError as error:
+        raise InputError(f"No metric can be computed on {name}. {error}", option=error.option) from None

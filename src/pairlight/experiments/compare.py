@@ -10,7 +10,7 @@ from pairlight.core.files import write_json
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits, split, train_dev_test
-from pairlight.evaluation.evaluate import default_metric, evaluate_scores, task_type
+from pairlight.evaluation.evaluate import check_can_evaluate, default_metric, evaluate_scores, task_type
 from pairlight.experiments.curves import draw_curves
 from pairlight.experiments.dataset_settings import PAPER_RESULTS
 from pairlight.experiments.disagreements import write_disagreements
@@ -111,14 +111,6 @@ def choose_metric(splits: Splits, wanted: str) -> str:
         f"metric={candidates[0]!r} cannot be computed on {tasks[0]} like these: choose from {', '.join(usable)}.",
         option="metric",
     )
-
-
-def check_can_evaluate(pairs: Pairs, name: str) -> None:
-    """Raise an InputError before training if no metric could be computed on these pairs after it."""
-    try:
-        evaluate_scores(pairs, [0.0] * len(pairs))
-    except InputError as error:
-        raise InputError(f"No metric can be computed on {name}. {error}", option=error.option) from None
 
 
 def _claim(out: Path, splits: Splits) -> None:

@@ -5,8 +5,9 @@ from typing import Generic
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import write_json
+from pairlight.core.records import decode
 from pairlight.experiments.executor import Completed
-from pairlight.experiments.records import FORMAT, R, decode, read_values
+from pairlight.experiments.records import FORMAT, R, read_values
 from pairlight.experiments.spec import RunSpec
 
 
