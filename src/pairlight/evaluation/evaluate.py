@@ -5,7 +5,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pairlight.core.errors import unknown_name
+from pairlight.core.errors import InputError, unknown_name
 from pairlight.data.pairs import Pairs
 from pairlight.evaluation.classification import has_grades, pair_metrics
 from pairlight.evaluation.metrics import TaskType
