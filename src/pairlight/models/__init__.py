@@ -30,6 +30,7 @@ MODELS: dict[str, str] = {
     "pacrr": "pairlight.models.pacrr:PACRR",
     "anmm": "pairlight.models.anmm:ANMM",
     "drmm": "pairlight.models.drmm:DRMM",
+    "drmm-tks": "pairlight.models.drmm_tks:DRMMTKS",
     "knrm": "pairlight.models.knrm:KNRM",
     "conv-knrm": "pairlight.models.conv_knrm:ConvKNRM",
     "esim": "pairlight.models.esim:ESIM",
