@@ -1,7 +1,7 @@
 """What each word contributes to the score: by leave-one-out and by integrated gradients."""
 
 import functools
-from collections.abc import Collection, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,18 +25,24 @@ MAX_RESIDUAL = 0.1  # above this, the attributions are not used
 # Leave-one-out
 
 
-def leave_one_out(scorer: Scorer, texts: TokenizedTexts) -> Contributions:
+def leave_one_out(
+    scorer: Scorer, texts: TokenizedTexts, word_numbers: tuple[Sequence[int], Sequence[int]] | None = None
+) -> Contributions:
     """The score of texts 0 and 1 minus their score without each of the words.
 
-    Text 2 is the empty text, which replaces a text of one word. All pairs are scored in one call.
+    Text 2 is the empty text, which replaces a text of one word. All pairs are scored in one call. Where a word has
+    several tokens, `word_numbers` are the numbers of the words of both texts' tokens.
     """
     left, right, empty = (texts.ids[texts.start[t] : texts.start[t + 1]] for t in range(3))
-    shorter = [left, right]
-    for text in (left, right):
-        shorter += [np.delete(text, t) if len(text) > 1 else empty for t in range(len(text))]
+    shorter, counts = [left, right], []
+    for side, text in enumerate((left, right)):
+        numbers = np.arange(len(text)) if word_numbers is None else np.asarray(word_numbers[side])[: len(text)]
+        kept = [text[numbers != word] for word in range(numbers[-1] + 1)]
+        shorter += [each if len(each) else empty for each in kept]
+        counts.append(len(kept))
     start = np.concatenate([[0], np.cumsum([len(text) for text in shorter])])
     without = TokenizedTexts(np.concatenate(shorter), start, 0, texts.ngrams, _joins_without_each(texts))
-    L, R = len(left), len(right)
+    L, R = counts
     left_numbers = np.r_[0, 2 : 2 + L, np.zeros(R, int)]
     right_numbers = np.r_[1, np.ones(L, int), 2 + L : 2 + L + R]
     scores = scorer.score_tokenized(without, left_numbers, right_numbers).astype(float)

@@ -17,7 +17,7 @@ from pairlight.evaluation.metrics import TaskType
 from pairlight.explain.data import Explanation, ReportCase
 from pairlight.explain.explain import explain_pair
 from pairlight.inference.scorer import ModelScorer
-from pairlight.text.tokenizer import Tokenizer
+from pairlight.text.vocabulary import AnyTokenizer
 
 ErrorCategory = Literal["no shared word", "negation", "number", "rare word", "long text", "other"]
 
@@ -124,7 +124,7 @@ def classification_errors(pairs: Pairs, scores: Floats, threshold: float) -> lis
 class ErrorCategorizer:
     """Finds likely causes of errors from the words of all texts of a table."""
 
-    def __init__(self, tokenizer: Tokenizer, pairs: Pairs) -> None:
+    def __init__(self, tokenizer: AnyTokenizer, pairs: Pairs) -> None:
         self.pairs = pairs
         self.words = [tokenizer.split(text) for text in pairs.texts]
         frequency = Counter(word for words in self.words for word in set(words))

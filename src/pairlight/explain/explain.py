@@ -26,12 +26,14 @@ from pairlight.explain.data import (
 from pairlight.explain.grids import MAX_CELLS, interaction_grids, is_word_axis, top_cells
 from pairlight.explain.mechanisms import explain_layers
 from pairlight.explain.mechanisms.findings import TracedPair
+from pairlight.explain.subwords import join_subwords
 from pairlight.explain.trace import differentiable, interaction_call, trace_pair
 from pairlight.inference.scorer import ModelScorer
 from pairlight.inference.scoring import device_of
 from pairlight.layers.collate import collate
 from pairlight.text.checks import short_repr
 from pairlight.text.parse import parse_brackets
+from pairlight.text.subwords import SubwordTokenizer
 
 
 @torch.inference_mode(False)  # the caller may use inference mode, which has no gradients
@@ -44,7 +46,11 @@ def explain_pair(
     calibration, the explanation includes the probability of a match.
     """
     texts = text_view(scorer, left, "left"), text_view(scorer, right, "right")
-    tokenized = scorer.tokenizer.tokenize([left, right, ""], scorer.max_length)
+    tokenizer = scorer.tokenizer
+    tokenized = tokenizer.tokenize([left, right, ""], scorer.max_length)
+    word_numbers = None
+    if isinstance(tokenizer, SubwordTokenizer):
+        word_numbers = tokenizer.word_numbers(left), tokenizer.word_numbers(right)
     model = differentiable(scorer.model.eval())
     device = device_of(model)
     trace = trace_pair(model, *(collate(tokenized, np.array([t]), device) for t in range(2)))
@@ -64,14 +70,14 @@ def explain_pair(
         findings = explain_layers(pair)
     contributions: list[Contributions] = []
     if words:
-        contributions.append(leave_one_out(scorer, tokenized))
+        contributions.append(leave_one_out(scorer, tokenized, word_numbers))
         if pair.word_gradients is not None and pair.word_gradients.is_complete:
             contributions.append(contributions_of_vectors(trace, pair.word_gradients))
         elif grid_gradients is not None and grid_gradients.is_complete and is_word_axis(rows) and is_word_axis(columns):
             contributions.append(contributions_of_cells(grid_gradients))
         else:
             notes.append(_no_gradients_note(pair.word_gradients))
-    return Explanation(
+    explanation = Explanation(
         scorer.name,
         trace.score,
         *texts,
@@ -84,6 +90,7 @@ def explain_pair(
         tuple(notes),
         None if calibration is None else float(calibration.probability([trace.score])[0]),
     )
+    return explanation if word_numbers is None else join_subwords(explanation, *word_numbers)
 
 
 def compare_explanations(explanations: Sequence[Explanation]) -> Comparison:

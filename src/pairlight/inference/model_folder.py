@@ -18,7 +18,7 @@ from pairlight.inference.card import model_card
 from pairlight.inference.scorer import ModelScorer
 from pairlight.models import build, model_class
 from pairlight.models.base import PairModel
-from pairlight.text.tokenizer import Tokenizer
+from pairlight.text.vocabulary import AnyTokenizer, read_tokenizer
 
 FORMAT = 2
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
@@ -31,7 +31,7 @@ class TrainedModel:
 
     name: str
     model: PairModel
-    tokenizer: Tokenizer
+    tokenizer: AnyTokenizer
     max_length: int  # words of a text that are read
     calibration: Calibration | None = None
     training: Mapping[str, Any] = field(default_factory=dict)  # the training options
@@ -80,7 +80,7 @@ def load_model(folder: Path) -> TrainedModel:
         if hashlib.sha256(content).hexdigest() != config["sha256"].get(name):
             raise InputError(f"{folder / name} is damaged, or belongs to another model: copy the folder again.")
     name = config["model"]
-    tokenizer = Tokenizer.from_bytes(contents[TOKENIZER], model_class(name).inputs, str(folder / TOKENIZER))
+    tokenizer = read_tokenizer(contents[TOKENIZER], model_class(name).inputs, str(folder / TOKENIZER))
     model = build(name, tokenizer.vocab_size, **config["settings"])
     try:
         model.load_state_dict(load_tensors(contents[WEIGHTS]))

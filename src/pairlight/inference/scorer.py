@@ -16,7 +16,8 @@ from pairlight.inference.encodings import Encodings, check_dtype, encode_right_t
 from pairlight.inference.scoring import TextNumbers, score_pairs
 from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.checks import check_text, check_texts
-from pairlight.text.tokenizer import TokenizedTexts, Tokenizer
+from pairlight.text.tokenizer import TokenizedTexts
+from pairlight.text.vocabulary import AnyTokenizer
 
 Scores = NDArray[np.float32]
 _NO_TEXTS = np.zeros(0, np.int64)
@@ -26,7 +27,7 @@ class Scorer(Protocol):
     """Scores pairs of texts, higher for a better match."""
 
     name: str
-    tokenizer: Tokenizer
+    tokenizer: AnyTokenizer
     max_length: int  # words of a text that are read
 
     def score(self, left: Sequence[str], right: Sequence[str]) -> Scores:
@@ -57,7 +58,7 @@ class Scorer(Protocol):
 class ModelScorer:
     """A Scorer for a model in PyTorch."""
 
-    def __init__(self, name: str, model: PairModel, tokenizer: Tokenizer, max_length: int) -> None:
+    def __init__(self, name: str, model: PairModel, tokenizer: AnyTokenizer, max_length: int) -> None:
         self.name, self.model, self.tokenizer, self.max_length = name, model, tokenizer, max_length
         self._fingerprint: tuple[tuple[tuple[int, int], ...], str] | None = None
 

@@ -34,6 +34,7 @@ MODELS: dict[str, str] = {
     "knrm": "pairlight.models.knrm:KNRM",
     "conv-knrm": "pairlight.models.conv_knrm:ConvKNRM",
     "esim": "pairlight.models.esim:ESIM",
+    "late-interaction": "pairlight.models.late_interaction:LateInteraction",
 }
 
 

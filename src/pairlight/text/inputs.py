@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from pairlight.core.errors import InputError
 from pairlight.text.ngrams import ngraphs, trigrams
 
-InputKind = Literal["words", "trigrams", "ngraphs"]
+InputKind = Literal["words", "trigrams", "ngraphs", "subwords"]
 
 CHAR_NGRAMS: dict[str, Callable[[str], list[str]]] = {"trigrams": trigrams, "ngraphs": ngraphs}
 
@@ -19,6 +19,7 @@ class InputSpec:
     words     each distinct word has an id
     trigrams  a word is its character trigrams, as in DSSM
     ngraphs   a word is its character n-grams of one to five letters, as in DUET
+    subwords  the tokens of a fixed vocabulary with static vectors, see text/subwords.py
     """
 
     input_kind: InputKind = "words"

@@ -14,6 +14,7 @@ from pairlight.models import build, model_class
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import SPECIAL, Tokenizer
 from pairlight.text.vectors import Vectors, load_vectors, skip_gram
+from pairlight.text.vocabulary import AnyTokenizer, fit_tokenizer
 from pairlight.training.config import TrainingConfig
 
 DIM = 50  # of skip-gram vectors, where no setting says
@@ -26,19 +27,19 @@ def initialize_model(
     config: TrainingConfig,
     reporter: ProgressReporter,
     init: TrainedModel | None = None,
-) -> tuple[Tokenizer, PairModel]:
+) -> tuple[AnyTokenizer, PairModel]:
     """A tokenizer for the words of the pairs and an untrained model, or `init` extended by new words."""
     inputs = model_class(name).inputs
     reporter.say("Building the vocabulary.")
     if init is None:
-        tokenizer = Tokenizer.fit(pairs.texts, inputs, min_count=config.min_count)
+        tokenizer = fit_tokenizer(pairs.texts, inputs, min_count=config.min_count)
     else:
         tokenizer = init.tokenizer
         if inputs.max_vocab is None:
             tokenizer = tokenizer.extended(pairs.texts, min_count=config.min_count)
         settings = init.model.settings | settings
     vectors = None
-    if inputs.pretrained_vectors and config.vectors != "none":
+    if isinstance(tokenizer, Tokenizer) and inputs.pretrained_vectors and config.vectors != "none":
         vectors = _word_vectors(tokenizer, settings, pairs, config, reporter)
         tokenizer = tokenizer.with_words(vectors.words)
         settings = {"dim": vectors.dim} | settings
@@ -55,7 +56,7 @@ def initialize_model(
     return tokenizer, model
 
 
-def vocabulary_digest(tokenizer: Tokenizer, config: TrainingConfig) -> str:
+def vocabulary_digest(tokenizer: AnyTokenizer, config: TrainingConfig) -> str:
     """A checksum of the vocabulary, and of the file of its vectors if there is one."""
     digest = hashlib.sha256("\n".join(tokenizer.vocabulary).encode("utf-8"))
     if Path(config.vectors).is_file():

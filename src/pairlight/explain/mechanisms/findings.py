@@ -11,7 +11,7 @@ from pairlight.explain.attribution import IntegratedGradients, word_vector_gradi
 from pairlight.explain.data import Fact, FactTable, GatePath, GridView, TextView, WordWeights
 from pairlight.explain.grids import AxisLabels
 from pairlight.explain.trace import LayerCall, Trace
-from pairlight.text.tokenizer import Tokenizer
+from pairlight.text.vocabulary import AnyTokenizer
 
 MAX_FACTS = 15  # rows of a table
 
@@ -25,7 +25,7 @@ class TracedPair:
     right: TextView
     rows: AxisLabels  # of the interaction grid; empty without one
     columns: AxisLabels
-    tokenizer: Tokenizer
+    tokenizer: AnyTokenizer
 
     @functools.cached_property
     def word_gradients(self) -> IntegratedGradients | None:

@@ -13,10 +13,14 @@ from pairlight.kernels.native.product_kmax import product_kmax
 
 __all__ = ["bilstm", "kmax", "lstm", "product_kmax"]
 
+NAME = "numpy"
+
 Array = NDArray[Any]
 
 tanh = np.tanh
 exp = np.exp
+log = np.log
+amax = np.max
 minimum = np.minimum
 einsum = np.einsum
 no_grad = nullcontext
@@ -151,6 +155,10 @@ def argmax(x: Array) -> Array:
 
 def embedding(weight: Array, ids: Array, padding_id: int, sparse: bool) -> Array:
     return weight[ids]
+
+
+def half_rows(table: Array, ids: Array) -> Array:
+    return table[ids].astype(np.float32)
 
 
 def rows(x: Array, indices: Array) -> Array:

@@ -13,12 +13,16 @@ from pairlight.kernels.autograd.product_kmax import product_kmax
 
 __all__ = ["bilstm", "kmax", "lstm", "product_kmax"]
 
+NAME = "torch"
+
 cat = torch.cat
 where = torch.where
 minimum = torch.minimum
 relu = torch.relu
 tanh = torch.tanh
 exp = torch.exp
+log = torch.log
+amax = torch.amax
 linear = F.linear
 einsum = torch.einsum
 no_grad = torch.no_grad
@@ -148,6 +152,11 @@ def embedding(weight: Tensor, ids: Tensor, padding_id: int, sparse: bool) -> Ten
     # Each distinct word is read once: its gradient is then summed in the same order as a dense one, with equal bits.
     words, inverse = ids.unique(return_inverse=True)
     return F.embedding(inverse, F.embedding(words, weight, padding_id, sparse=True))
+
+
+def half_rows(table: Tensor, ids: Tensor) -> Tensor:
+    """Rows of a table in half precision, in single precision."""
+    return F.embedding(ids, table).float()
 
 
 def rows(x: Tensor, indices: Tensor) -> Tensor:

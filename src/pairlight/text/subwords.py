@@ -1,0 +1,165 @@
+"""Subword tokens with static vectors, read from the files of the package wordllama.
+
+The vectors are token embeddings of large language models that were trained further so that the mean of a sentence's
+vectors represents the sentence. They cover every text: a character without a token of its own is split into bytes.
+"""
+
+import hashlib
+import importlib.util
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairlight.core.errors import InputError
+from pairlight.core.progress import Progress
+from pairlight.text.inputs import InputSpec
+from pairlight.text.tokenizer import Token, TokenizedTexts
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as Backend
+
+_VECTORS, _TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
+_DOCUMENT_FREQUENCY = Path(__file__).parent / "subword_frequency.npy"
+_SPACE_ID = 29871  # the subword of a single space, for a text that has no other
+_CHUNK = 1024  # texts tokenized at a time
+_MAX_CHARACTERS = 32  # read per subword that is kept, so that the cost of a long text has a bound
+
+
+@cache
+def subword_vectors() -> NDArray[np.float16]:
+    """The static vectors of all subwords, mapped into memory: [32000, 256]."""
+    path = _package_file(_VECTORS)
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        entry = json.loads(file.read(length))["embedding.weight"]
+    # Copy on write: PyTorch needs a writable array, and the file must not change.
+    return np.memmap(path, np.float16, "c", 8 + length + entry["data_offsets"][0], tuple(entry["shape"]))
+
+
+@cache
+def subword_digest() -> str:
+    """The checksum of the vectors, which identifies them in any version of the package."""
+    return hashlib.sha256(subword_vectors().tobytes()).hexdigest()
+
+
+def document_frequency() -> tuple[NDArray[np.int64], int]:
+    """In how many texts of a general corpus each subword occurs, and how many texts it has.
+
+    Counted over the sentences of squad-sentences and of State of the Union speeches.
+    """
+    counts = np.load(_DOCUMENT_FREQUENCY).astype(np.int64)
+    return counts[:-1], int(counts[-1])
+
+
+class SubwordTokenizer:
+    """Maps texts to subword ids, in lower case; its vocabulary is fixed, and no text has an unknown token."""
+
+    def __init__(self, inputs: InputSpec) -> None:
+        self.inputs = inputs
+
+    def extended(self, texts: Iterable[str], *, min_count: int = 1) -> Self:
+        return self
+
+    @property
+    def ids(self) -> dict[str, int]:
+        return _backend().get_vocab()
+
+    @property
+    def vocab_size(self) -> int:
+        return len(subword_vectors())
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """The subword of each id."""
+        ids = self.ids
+        return sorted(ids, key=ids.__getitem__)
+
+    def knows(self, word: str) -> bool:
+        return True
+
+    def split(self, text: str) -> list[str]:
+        return [token.text for token in self.tokens(text)]
+
+    def tokens(self, text: str) -> list[Token]:
+        """The subwords of a text with their positions in it."""
+        spans = _backend().encode(text, add_special_tokens=False).offsets
+        return [Token(text[start:end].strip().lower() or " ", start, end) for start, end in spans]
+
+    def word_numbers(self, text: str) -> list[int]:
+        """The number of the word that each subword of a text belongs to."""
+        numbers: list[int] = []
+        end, last = 0, ""
+        for token in self.tokens(text):
+            written = text[token.start : token.end]
+            # Bytes of one character share its position; a space, a punctuation mark and an ideograph end a word.
+            inside = token.start < end or last.isspace() or (_is_letter(last) and _is_letter(written[:1]))
+            numbers.append(0 if not numbers else numbers[-1] + (not inside))
+            end, last = token.end, written[-1:]
+        return numbers
+
+    def tokenize(self, texts: Sequence[str], limit: int, *, progress: Progress | None = None) -> TokenizedTexts:
+        """The ids of every text, at most `limit` of them."""
+        flat: list[int] = []
+        start = np.zeros(len(texts) + 1, np.int64)
+        longest, truncated = _MAX_CHARACTERS * limit, 0
+        for at in range(0, len(texts), _CHUNK):
+            chunk = texts[at : at + _CHUNK]
+            encoded = _backend().encode_batch_fast([text[:longest] for text in chunk], add_special_tokens=False)
+            for t, (text, each) in enumerate(zip(chunk, encoded, strict=True), at):
+                ids = each.ids or [_SPACE_ID]
+                truncated += len(ids) > limit or len(text) > longest
+                flat += ids[:limit]
+                start[t + 1] = len(flat)
+            if progress is not None:
+                progress(min(at + _CHUNK, len(texts)) / len(texts))
+        return TokenizedTexts(np.array(flat, np.int32), start, truncated)
+
+    def to_bytes(self) -> bytes:
+        """A reference to the vocabulary by the checksum of its vectors: both are in the package."""
+        return json.dumps({"subwords": subword_digest()}).encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes, inputs: InputSpec, source: str) -> Self:
+        """Read what `to_bytes` wrote; `source` is named in errors."""
+        try:
+            digest = json.loads(content)["subwords"]
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{source} is damaged: copy the model folder again or train again.") from None
+        if digest != subword_digest():
+            raise InputError(
+                f"{source} refers to other subword vectors than those of the installed package wordllama: install the "
+                "version that the model was trained with, or train again."
+            )
+        return cls(inputs)
+
+
+def _is_letter(character: str) -> bool:
+    return character.isalnum() and not "\u2e80" <= character <= "\ufaff"
+
+
+@cache
+def _backend() -> "Backend":
+    from tokenizers import Regex, normalizers
+    from tokenizers import Tokenizer as Backend
+
+    backend = Backend.from_file(str(_package_file(_TOKENIZER)))
+    # Steps of the tokenizer, so that positions refer to the original text.
+    spaces = normalizers.Replace(Regex(r"\s+"), " ")
+    steps = [normalizers.Lowercase(), spaces, normalizers.Strip(), backend.normalizer]
+    changed: Any = backend  # the stubs of `tokenizers` declare the property as read-only
+    changed.normalizer = normalizers.Sequence(steps)
+    return backend
+
+
+def _package_file(name: str) -> Path:
+    # Found without importing the package, which would take longer than everything else here.
+    spec = importlib.util.find_spec("wordllama")
+    path = None if spec is None or spec.origin is None else Path(spec.origin).parent / name
+    if path is None or not path.is_file():
+        raise InputError("Subwords need the package wordllama: pip install wordllama.")
+    return path

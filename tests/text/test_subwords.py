@@ -1,0 +1,94 @@
+"""Subwords cover every text, keep their positions, and refer to the vectors of the installed package."""
+
+import json
+
+import numpy as np
+import pytest
+
+from pairlight.core.errors import InputError
+from pairlight.text import subwords
+from pairlight.text.inputs import InputSpec
+from pairlight.text.subwords import SubwordTokenizer, document_frequency, subword_digest, subword_vectors
+
+INPUTS = InputSpec(input_kind="subwords")
+TOKENIZER = SubwordTokenizer(INPUTS)
+
+
+@pytest.mark.parametrize("text", ["Where is my parcel?", "你好 world", "👍👍", "İstanbul", "naïve café", "x" * 500])
+def test_every_text_has_known_ids(text):
+    tokenized = TOKENIZER.tokenize([text], 64)
+    assert len(tokenized.ids) >= 1
+    assert tokenized.ids.min() > 1  # neither padding nor unknown
+    assert tokenized.ids.max() < TOKENIZER.vocab_size == len(subword_vectors())
+
+
+def test_an_empty_text_has_one_token():
+    assert TOKENIZER.tokenize(["", "   "], 64).lengths.tolist() == [1, 1]
+
+
+def test_case_and_repeated_spaces_do_not_matter():
+    a, b = (TOKENIZER.tokenize([text], 64).ids.tolist() for text in ("Where  is\tMY parcel", " where is my parcel "))
+    assert a == b
+
+
+def test_tokens_are_parts_of_the_original_text():
+    text = "Where is my PARCEL? 你好"
+    tokens = TOKENIZER.tokens(text)
+    assert len(tokens) == len(TOKENIZER.tokenize([text], 64).ids)
+    assert all(text[token.start : token.end].strip().lower() == token.text.strip() for token in tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("where is my parcel?", ["where", "is", "my", "parcel", "?"]),
+        ("unbelievableness!", ["unbelievableness", "!"]),
+        ("你好 👍", ["你", "好", "👍"]),
+    ],
+)
+def test_subwords_are_grouped_into_words(text, words):
+    numbers, tokens = TOKENIZER.word_numbers(text), TOKENIZER.tokens(text)
+    assert numbers == sorted(numbers)
+    found = []
+    for number in range(numbers[-1] + 1):
+        parts = [token for token, word in zip(tokens, numbers, strict=True) if word == number]
+        found.append(text[parts[0].start : parts[-1].end].strip())
+    assert found == words
+
+
+def test_long_texts_are_truncated_and_counted():
+    tokenized = TOKENIZER.tokenize(["parcel " * 10_000, "parcel", "x " * 10], 10)
+    assert tokenized.truncated == 1  # the last has exactly ten
+    assert tokenized.lengths.max() == 10
+
+
+def test_many_texts_are_tokenized_as_each_alone(monkeypatch):
+    monkeypatch.setattr(subwords, "_CHUNK", 3)
+    texts = [f"text number {n} of many" for n in range(10)]
+    together = TOKENIZER.tokenize(texts, 64)
+    for t, text in enumerate(texts):
+        alone = TOKENIZER.tokenize([text], 64).ids
+        np.testing.assert_array_equal(together.ids[together.start[t] : together.start[t + 1]], alone)
+
+
+def test_a_saved_tokenizer_is_a_checksum_and_other_vectors_are_refused():
+    content = TOKENIZER.to_bytes()
+    assert json.loads(content) == {"subwords": subword_digest()}
+    assert SubwordTokenizer.from_bytes(content, INPUTS, "file").vocab_size == TOKENIZER.vocab_size
+    with pytest.raises(InputError, match="file refers to other subword vectors"):
+        SubwordTokenizer.from_bytes(b'{"subwords": "another"}', INPUTS, "file")
+    with pytest.raises(InputError, match="file is damaged"):
+        SubwordTokenizer.from_bytes(b"junk", INPUTS, "file")
+
+
+def test_common_subwords_have_a_higher_document_frequency_than_rare_ones():
+    frequency, texts = document_frequency()
+    the, parcel = (int(TOKENIZER.tokenize([word], 4).ids[0]) for word in ("the", "parcel"))
+    assert len(frequency) == TOKENIZER.vocab_size
+    assert texts >= frequency[the] > 100 * frequency[parcel]
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(InputError, match="pip install wordllama"):
+        subwords._package_file("anything")
