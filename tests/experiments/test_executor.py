@@ -130,7 +130,7 @@ def test_ctrl_c_ends_the_processes(tmp_path: Path) -> None:
     assert program.stdout is not None
     worker = int(program.stdout.readline())
     os.killpg(program.pid, signal.SIGINT)  # as a terminal does: to the program and its workers
-    out, err = program.communicate(timeout=30)
+    out, err = program.communicate(timeout=120)
     assert out == "interrupted 0\n"
     assert err == ""
     with pytest.raises(ProcessLookupError):

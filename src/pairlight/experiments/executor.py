@@ -16,6 +16,8 @@ from pairlight.core.errors import InputError
 from pairlight.data.splits import Splits
 from pairlight.experiments.spec import RunSpec
 
+STOP_SECONDS = 5.0  # that a worker gets to end before it is killed
+
 T = TypeVar("T")
 Work = Callable[[RunSpec, Splits], T]  # a function of a module, or a partial one, so that other processes can find it
 
@@ -128,7 +130,10 @@ class _Worker:
         self.connection.close()  # an idle worker ends by itself
         if self.spec is not None:
             self.process.terminate()
-        self.process.join()
+        self.process.join(STOP_SECONDS)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
 
     def _killed(self) -> InputError:
         run = f"{self.spec.model} with seed {self.spec.seed}" if self.spec else "a model"

@@ -57,7 +57,8 @@ def _folder(name: str, scale: str, out: Path) -> Path:
     return out / "data" / f"{name}-{scale}"
 
 
-def _file(folder: str, file: str) -> Path:
+def data_file(folder: str, file: str) -> Path:
+    """A file below the folder that PAIRLIGHT_DATA names."""
     data = os.environ.get("PAIRLIGHT_DATA")
     if data is None:
         raise InputError(
@@ -74,13 +75,13 @@ def _chitchat(limit: int | None, progress: Progress) -> Splits:
 
 
 def _squad(limit: int | None, progress: Progress) -> Splits:
-    path = _file("squad-sentences", "pairs.tsv")
+    path = data_file("squad-sentences", "pairs.tsv")
     pairs, _ = read_pairs(path, left="question", right="answer", need_label=False)
     return qa(pairs, seed=SEED, limit=limit, progress=progress)
 
 
 def _reuters(limit: int | None, progress: Progress) -> Splits:
-    text = _file("reuters", "articles.txt").read_text("utf-8")
+    text = data_file("reuters", "articles.txt").read_text("utf-8")
     return completion([text], seed=SEED, limit=limit, progress=progress)
 
 
@@ -89,7 +90,7 @@ def _sotu(limit: int | None, progress: Progress) -> Splits:
 
 
 def _citations(limit: int | None, progress: Progress) -> Splits:
-    path = _file("citations", "aan-titles.tsv")
+    path = data_file("citations", "aan-titles.tsv")
     pairs, _ = read_pairs(path, header=["left_id", "right_id", "left", "right"], need_label=False)
     return citation(pairs, seed=SEED, limit=limit, progress=progress)
 
