@@ -15,6 +15,7 @@ from pairlight.core.errors import InputError
 from pairlight.core.files import atomic_write, write_text
 from pairlight.evaluation.calibration import Calibration
 from pairlight.inference.card import model_card
+from pairlight.inference.ready_made import resolve_model
 from pairlight.inference.scorer import ModelScorer
 from pairlight.models import build, model_class
 from pairlight.models.base import PairModel
@@ -72,8 +73,16 @@ def save_model(
     write_text(folder / CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
 
 
-def load_model(folder: Path) -> TrainedModel:
-    """Read a model folder; nothing in it is executed."""
+def save_calibration(folder: Path, calibration: Calibration) -> None:
+    """Replace the calibration in a model folder; config.json is the only file that is written."""
+    config = _read_config(folder)
+    config["calibration"] = calibration.as_dict()
+    write_text(folder / CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+
+
+def load_model(folder: str | Path) -> TrainedModel:
+    """Read a model folder, or a ready-made model by its name; nothing in it is executed."""
+    folder = resolve_model(folder)
     config = _read_config(folder)
     contents = {name: _read(folder / name) for name in (TOKENIZER, WEIGHTS)}
     for name, content in contents.items():
