@@ -45,6 +45,7 @@ class LateInteraction(DualEncoder[Seq]):
     paper = "pairlight, after Khattab and Zaharia, SIGIR 2020"
     family = "interaction"
     inputs = InputSpec(input_kind="subwords")
+    statistics_are_weights = True  # the idf is where the weights of subwords start
     training_defaults = {
         "loss": "listwise",
         "softmax_scale": 4.0,
