@@ -256,6 +256,38 @@ def test_negative_labels_use_the_squared_loss_and_bce_refuses_labels_outside_0_a
         Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded(0, 5), graded(0, 5), **QUICK, loss="bce")
 
 
+@pytest.mark.parametrize(("low", "high"), [(0, 5), (1, 3), (-1, 4)])
+def test_predicted_labels_are_on_the_scale_of_the_labels_and_are_saved(low, high, tmp_path):
+    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(graded(low, high), graded(low, high), **QUICK)
+    scores, labels = matcher.predict(graded(low, high)), matcher.predict(graded(low, high), as_label=True)
+    assert (labels >= low).all()
+    assert (labels <= high).all()
+    order = np.argsort(scores, kind="stable")
+    assert (np.diff(labels[order]) >= 0).all()
+    assert float(labels.mean()) == pytest.approx((low + high) / 2, abs=0.1 * (high - low))
+    matcher.save(tmp_path)
+    np.testing.assert_array_equal(Matcher.load(tmp_path).predict(graded(low, high), as_label=True), labels)
+    assert matcher.evaluate(graded(low, high)).metrics.keys() == {"Spearman", "Pearson"}
+    assert (matcher.explain("bama 1", "bama 2", words=False).probability is None) == (low == 1)
+
+
+def test_without_grades_predicted_labels_are_0_and_1(pairs):
+    matcher = Matcher("bm25").fit(pairs, HELD, progress=False)
+    labels = matcher.predict(HELD, as_label=True)
+    np.testing.assert_array_equal(labels, (matcher.predict(HELD) >= matcher.threshold).astype(np.float32))
+    with pytest.raises(InputError, match="as_probability or as_label, not both"):
+        matcher.predict(HELD, as_label=True, as_probability=True)
+
+
+def test_the_repr_has_the_model_its_input_and_its_state(pairs):
+    assert repr(Matcher("mv-lstm", k=3)) == "<Matcher('mv-lstm', k=3), reads words, not trained>"
+    assert repr(Matcher("dssm")) == "<Matcher('dssm'), reads trigrams, not trained>"
+    matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, **QUICK)
+    end = f"reads words, trained (best epoch {matcher.history.best_epoch}, dev MAP {matcher.history.best:.3f})>"
+    assert repr(matcher).endswith(end)
+    assert repr(Matcher("bm25").fit(pairs, HELD, progress=False)).startswith("<Matcher('bm25'), reads words, trained")
+
+
 def test_a_second_fit_keeps_nothing_of_the_first(pairs):
     matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, **QUICK)
     assert matcher.history.epochs

@@ -9,6 +9,7 @@ import numpy as np
 
 from pairlight.core.errors import InputError
 from pairlight.core.progress import Progress, progress_reporter
+from pairlight.data.collection import Collection
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
 from pairlight.evaluation.calibration import Calibration
@@ -21,7 +22,7 @@ from pairlight.explain.nearest import nearest_pairs
 from pairlight.inference.encodings import Encodings
 from pairlight.inference.model_folder import TrainedModel, load_model, save_model
 from pairlight.inference.scorer import ModelScorer, Scores
-from pairlight.models import model_class
+from pairlight.models import DEFAULT_MODEL, model_class
 from pairlight.models.settings import check_settings
 from pairlight.text.checks import check_text, check_texts
 from pairlight.training.config import TrainingConfig
@@ -32,17 +33,28 @@ from pairlight.training.trainer import calibrate, train
 class Matcher:
     """A text matching model: `Matcher("mv-lstm", k=5).fit(pairs)`, then `predict`, `rank`, `evaluate`, `save`."""
 
-    def __init__(self, model: str = "mv-lstm", **settings: Any) -> None:
+    def __init__(self, model: str = DEFAULT_MODEL, **settings: Any) -> None:
         self.name = model
         self.settings = check_settings(model, model_class(model), settings)
         self.history = History()
         self.dev: Pairs | None = None  # the pairs that selected the best epoch; not saved
+        self.notes: tuple[str, ...] = ()  # advice where training has not gone well; not saved
         self._trained: TrainedModel | None = None
         self._scorer: ModelScorer | None = None
 
     def __repr__(self) -> str:
         settings = "".join(f", {name}={value!r}" for name, value in self.settings.items())
-        return f"<Matcher({self.name!r}{settings}), {'trained' if self._trained else 'not trained'}>"
+        reads = model_class(self.name).inputs.input_kind
+        return f"<Matcher({self.name!r}{settings}), reads {reads}, {self._state()}>"
+
+    def _state(self) -> str:
+        """How far the model is trained, for `repr`."""
+        if self._trained is None:
+            return "not trained"
+        if self.history.best_epoch is None:
+            return "trained"
+        best = "" if self.history.best is None else f", dev {self.config.metric} {self.history.best:.3f}"
+        return f"trained (best epoch {self.history.best_epoch}{best})"
 
     def fit(
         self,
@@ -53,6 +65,7 @@ class Matcher:
         device: str = "cpu",
         folder: str | Path | None = None,
         resume: bool = False,
+        baseline: bool = True,
         progress: bool = True,
         **options: Any,
     ) -> Self:
@@ -60,7 +73,8 @@ class Matcher:
 
         `options` are those of `TrainingConfig`. `init` is the folder of a trained model to continue from. With
         `folder`, a checkpoint is written there after every epoch and `resume` continues from it. Ctrl-C, or a loss
-        that is not finite, ends training and keeps the best epoch so far.
+        that is not finite, ends training and keeps the best epoch so far. `history` has the dev metric of every epoch,
+        of the model before training and, with `baseline`, of BM25; `notes` has advice, printed with `progress`.
         """
         with progress_reporter(progress) as reporter:
             run = train(
@@ -73,52 +87,79 @@ class Matcher:
                 device=device,
                 folder=None if folder is None else Path(folder),
                 resume=resume,
+                baseline=baseline,
                 reporter=reporter,
             )
-        self.history, self.dev = run.history, run.dev
+            for note in run.notes:
+                reporter.say(f"Note: {note}")
+        self.history, self.dev, self.notes = run.history, run.dev, run.notes
         self._set(run.trained)
         return self
 
     def calibrate(self, dev: Any) -> Self:
-        """Fit probabilities and the threshold between positive and negative on labeled pairs."""
+        """Fit probabilities, the threshold between positive and negative, and the scale of graded labels."""
         calibration = calibrate(self.scorer, _pairs(dev), self.config)
         self._trained = replace(self.trained, calibration=calibration)
         return self
 
-    def predict(self, pairs: Any, *, as_probability: bool = False) -> Scores:
-        """The score of each pair, higher for a better match, or a calibrated probability."""
+    def predict(self, pairs: Any, *, as_probability: bool = False, as_label: bool = False) -> Scores:
+        """The score of each pair, higher for a better match, or a calibrated probability, or the predicted label.
+
+        A predicted label is on the scale of the labels that the model was calibrated on: a number between the lowest
+        and the highest for graded labels, otherwise 1 from the threshold on, and 0 below it.
+        """
+        if as_probability and as_label:
+            raise InputError("A prediction is a probability or a label: set as_probability or as_label, not both.")
         scores = self.scorer.score_pairs(_pairs(pairs, need_label=False))
-        if not as_probability:
+        if not as_probability and not as_label:
             return scores
         if self.calibration is None:
             raise InputError("This model is not calibrated: call calibrate(dev) with labeled pairs first.")
-        return self.calibration.probability(scores).astype(np.float32)
+        calibrated = self.calibration.label(scores) if as_label else self.calibration.probability(scores)
+        return calibrated.astype(np.float32)
 
     def rank(
-        self, query: str, documents: Sequence[str] | Encodings, top_k: int | None = None, return_documents: bool = False
+        self,
+        query: str,
+        documents: Sequence[str] | Collection | Encodings,
+        top_k: int | None = None,
+        return_documents: bool = False,
     ) -> list[dict[str, Any]]:
-        """Rerank documents, given as texts or as the result of `encode`, by their score; ties keep their order."""
-        check_text("query", query)
-        if isinstance(documents, Encodings):
-            scores = self.score_encoded(query, documents)
-        else:
-            check_texts(documents)
-            scores = (
-                self.scorer.score([query] * len(documents), documents) if len(documents) else np.zeros(0, np.float32)
-            )
-        best = np.argsort(-scores, kind="stable")[:top_k]
-        return [
-            {"corpus_id": int(i), "score": float(scores[i])} | ({"text": documents[i]} if return_documents else {})
-            for i in best
-        ]
+        """Rerank documents by their score; ties keep their order.
 
-    def encode(self, texts: Sequence[str], *, dtype: str = "fp32", progress: Progress | None = None) -> Encodings:
+        Documents are texts, a `Collection` or the result of `encode`. Each result has the position of the document as
+        `corpus_id`, its `score`, its `id` where documents have ids, and its `text` with `return_documents`.
+        """
+        check_text("query", query)
+        texts = documents.texts if isinstance(documents, Collection) else documents
+        if isinstance(texts, Encodings):
+            scores = self.score_encoded(query, texts)
+        else:
+            check_texts(texts)
+            scores = self.scorer.score([query] * len(texts), texts) if len(texts) else np.zeros(0, np.float32)
+        best = np.argsort(-scores, kind="stable")[:top_k]
+        found = []
+        for i in best.tolist():
+            text_id = documents.text_id(i) if isinstance(documents, Collection | Encodings) else None
+            found.append(
+                {"corpus_id": i, "score": float(scores[i])}
+                | ({} if text_id is None else {"id": text_id})
+                | ({"text": texts[i]} if return_documents else {})
+            )
+        return found
+
+    def encode(
+        self, texts: Sequence[str] | Collection, *, dtype: str = "fp32", progress: Progress | None = None
+    ) -> Encodings:
         """Encode right texts once, to rank them for many queries: `rank(query, encodings)`.
 
         Only models that encode their two texts independently support this. `dtype` is fp32, fp16 or int8;
-        `Encodings.save` writes a file that `Encodings.load` maps into memory.
+        `Encodings.save` writes a file that `Encodings.load` maps into memory. The ids of a `Collection` are stored too.
         """
-        return self.scorer.encode_right(texts, dtype=dtype, progress=progress)
+        if not isinstance(texts, Collection):
+            return self.scorer.encode_right(texts, dtype=dtype, progress=progress)
+        encodings = self.scorer.encode_right(texts.texts, dtype=dtype, progress=progress)
+        return encodings if texts.ids is None else encodings.with_text_ids(texts.ids)
 
     def score_encoded(self, query: str, encodings: Encodings) -> Scores:
         """The score of the query with every encoded text."""
@@ -150,7 +191,7 @@ class Matcher:
         check_text("left text", left)
         check_text("right text", right)
         found = explain_pair(self.scorer, left, right, words=words)
-        if self.calibration is None:
+        if self.calibration is None or not self.calibration.has_probability:
             return found
         return replace(found, probability=float(self.calibration.probability([found.score])[0]))
 

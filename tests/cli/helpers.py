@@ -5,7 +5,20 @@ from pathlib import Path
 
 from pairlight.data.pairs import Pairs
 
-SMALL = ["--set", "hidden=4", "--set", "k=3", "--set", "dim=6", "--vectors", "none", "--epochs", "1"]
+SMALL = [
+    "--model",
+    "mv-lstm",
+    "--set",
+    "hidden=4",
+    "--set",
+    "k=3",
+    "--set",
+    "dim=6",
+    "--vectors",
+    "none",
+    "--epochs",
+    "1",
+]
 
 
 def write_pairs(path: Path, pairs: Pairs) -> Path:

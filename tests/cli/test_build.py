@@ -40,6 +40,8 @@ def test_a_dataset_can_be_trained_on(run, pairs, columns, tmp_path):
     small = ["--set", "hidden=3", "--set", "dim=4", "--vectors", "none", "--epochs", "1"]
     code, said, err = run(
         "train",
+        "--model",
+        "mv-lstm",
         out / "train.tsv",
         "--dev",
         out / "dev.tsv",
@@ -61,7 +63,8 @@ def test_the_card_has_the_sizes_and_checksums_of_the_files(run, pairs, columns, 
     assert json.loads(said) == card
     assert card["name"] == "qa"
     assert "BM25" in card["protocol"]
-    assert card["options"] == {"seed": 7, "negatives_per_positive": 4, "top": 1000, "limit": None}
+    lengths = {"min_words": 5, "max_words": 50}
+    assert card["options"] == {"seed": 7, "negatives_per_positive": 4, "top": 1000, "limit": None, **lengths}
     assert card["sources"] == [{"name": "asked.tsv", "sha256": hashlib.sha256(pairs.read_bytes()).hexdigest()}]
     for split, info in card["splits"].items():
         content = (out / f"{split}.tsv").read_bytes()
@@ -79,6 +82,24 @@ def test_the_same_seed_gives_the_same_bytes(run, pairs, columns, tmp_path):
 
     assert built("a", 1) == built("b", 1)
     assert built("a2", 1) != built("c", 2)
+
+
+def test_dropped_pairs_are_reported_and_the_limits_can_be_set(run, fails, pairs, tmp_path):
+    short = "why?\tbecause it was so bright that year\n"
+    pairs.write_text(pairs.read_text("utf-8") + short * 3 + pairs.read_text("utf-8").splitlines()[1] + "\n", "utf-8")
+    code, _, err = run("build", "qa", pairs, "--out", tmp_path / "a")
+    assert code == 0
+    assert "the columns used are left=question, right=answer." in err
+    assert "40 of 44 pairs are used; 4 dropped: 3 too short (below 5 words), 1 duplicates." in err
+    code, _, err = run("build", "qa", pairs, "--out", tmp_path / "b", "--min-words", "1", "--max-words", "60")
+    assert code == 0
+    assert "41 of 44 pairs are used; 3 dropped: 3 duplicates." in err
+    card = json.loads((tmp_path / "b" / "card.json").read_text("utf-8"))
+    assert (card["options"]["min_words"], card["options"]["max_words"]) == (1, 60)
+    assert "1 to 60 words" in card["protocol"]
+    fails(
+        ["build", "qa", pairs, "--out", tmp_path / "c", "--max-words", "3"], "leave no length", "(option --min-words)"
+    )
 
 
 def test_pairs_with_a_label_of_0_are_not_positives(run, tmp_path):

@@ -16,8 +16,9 @@ from pairlight import cli
 from pairlight.cli.command import Command
 from pairlight.core.errors import InputError
 
-COMMANDS = ["train", "evaluate", "score", "rank", "encode", "explain", "tune", "compare", "models", "reproduce"]
-COMMANDS += ["demo", "doctor", "data list", "data show", "build qa", "build completion", "build citation", "build lcs"]
+COMMANDS = ["train", "evaluate", "calibrate", "score", "rank", "encode", "explain", "tune", "compare", "models"]
+COMMANDS += ["reproduce", "demo", "doctor", "data list", "data show"]
+COMMANDS += ["build qa", "build completion", "build citation", "build lcs"]
 HEAVY = {"torch", "gensim", "pandas", "rich", "scipy", "matplotlib", "tokenizers", "bm25s", "optuna"}
 
 
@@ -155,3 +156,9 @@ def test_help_loads_no_heavy_package():
         script = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))\n{code}"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         assert not set(done.stderr.split()) & HEAVY
+
+
+def test_the_version_is_printed(run):
+    from pairlight import __version__
+
+    assert run("--version")[:2] == (0, f"pairlight {__version__}\n")

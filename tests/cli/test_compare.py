@@ -94,6 +94,37 @@ def test_positive_pairs_alone_are_compared_with_mined_negatives(run, tmp_path):
     assert run("compare", positives, "--out", tmp_path / "c", *arguments)[0] == 0
 
 
+def test_a_faq_without_labels_is_compared_with_random_negatives(run, tmp_path):
+    lines = ["question,answer", *(f"how do I get number {n}?,ask for the box {n} at the desk" for n in range(40))]
+    (tmp_path / "faq.csv").write_text("\n".join(lines) + "\n")
+    code, _, err = run("compare", tmp_path / "faq.csv", "--models", "bm25", *ONE, "--out", tmp_path / "c")
+    assert code == 0
+    assert "has no label column, so every pair is a positive" in err
+    (row,) = json.loads((tmp_path / "c" / "leaderboard.json").read_text())["rows"]
+    assert row["options"]["negatives"] == "random"
+
+
+def test_a_setting_is_given_to_every_model_that_has_it(run, fails, data, tmp_path):
+    arguments = ["compare", data, "--models", "lstm-rnn,bm25,mv-lstm", *ONE, *FAST, "--out", tmp_path / "c"]
+    assert run(*arguments, "--set", "hidden=3", "--set", "k=2")[0] == 0
+    rows = json.loads((tmp_path / "c" / "leaderboard.json").read_text())["rows"]
+    found = {row["model"]: (row["settings"].get("hidden"), row["settings"].get("k")) for row in rows}
+    assert found == {"lstm-rnn": (3, None), "bm25": (None, None), "mv-lstm": (3, 2)}
+    fails([*arguments, "--set", "hiden=3"], "No setting named 'hiden'. Did you mean 'hidden'?", "(option --set)")
+    fails([*arguments, "--set", "hidden=-3"], "hidden=-3")
+    fails([*arguments, "--set", "hidden"], "is not of the form name=value", "(option --set)")
+
+
+def test_graded_pairs_have_pages_of_disagreements(run, tmp_path):
+    rated = write_labels(tmp_path / "rated.tsv", [1, 2, 3, 4, 5] * 20)
+    code, said, _ = run("compare", rated, "--models", "bm25,random", *ONE, "--out", tmp_path / "c")
+    assert code == 0
+    assert "whose label " in said
+    assert "predicts better by a tenth of the scale" in said
+    rows = json.loads((tmp_path / "c" / "leaderboard.json").read_text())["rows"]
+    assert "disagree" in (tmp_path / "c" / rows[1]["disagreements"]["page"]).read_text()
+
+
 def test_the_folder_of_another_dataset_is_refused(run, fails, data, tmp_path):
     other = write_pairs(tmp_path / "other.tsv", overlap(20, seed=7))
     arguments = ["--models", "bm25", *ONE, "--out", tmp_path / "c"]

@@ -24,7 +24,7 @@ BAD_FILES = {
     "a NUL byte": "left\tright\tlabel\na\x00\tb\t1\n",
     "nothing": "",
     "only a header": "left\tright\tlabel\n",
-    "an unknown column": "question\tright\tlabel\na\tb\t1\n",
+    "an unknown column": "subject\tright\tlabel\na\tb\t1\n",
 }
 
 
@@ -49,9 +49,41 @@ def test_results_as_json_have_the_metrics_of_every_split(run, data, tmp_path):
     code, out, _ = run("train", data, "--out", tmp_path / "m", "--test", data, "--json", *SMALL)
     assert code == 0
     found = json.loads(out)
-    assert set(found) == {"model", "interrupted", "dev", "test"}
+    assert set(found) == {"model", "interrupted", "best", "start", "baseline", "notes", "dev", "test"}
+    assert set(found["baseline"]) == {"bm25"}
+    assert 0 <= found["start"] <= found["best"] <= 1
+    assert "Dev has only" in " ".join(found["notes"])
     assert found["interrupted"] is False
     assert set(found["dev"]["metrics"]) >= {"MAP", "P@1"}
+
+
+def test_the_last_lines_compare_the_model_with_bm25_and_with_the_untrained_model(run, data, tmp_path):
+    said = run("train", data, "--dev", data, "--out", tmp_path / "m", *SMALL)[1].splitlines()
+    history = json.loads((tmp_path / "m" / "config.json").read_text())["history"]
+    bm25, best, start = history["baseline"]["bm25"], history["best"], history["start"]
+    assert said[-2:] == [f"dev MAP {best:.4f} (BM25 {bm25:.4f}, untrained {start:.4f})", f"Saved to {tmp_path / 'm'}"]
+    assert f"MAP {best:.4f}" in said[0]
+    run("train", data, "--dev", data, "--out", tmp_path / "bm25", "--model", "bm25")
+    assert f"| dev | MAP | {bm25:.4f} |" in (tmp_path / "bm25" / "README.md").read_text()
+
+
+def test_a_model_that_continues_from_another_is_compared_with_it(run, data, tmp_path):
+    run("train", data, "--dev", data, "--out", tmp_path / "a", *SMALL)
+    best = json.loads((tmp_path / "a" / "config.json").read_text())["history"]["best"]
+    said = run("train", data, "--dev", data, "--out", tmp_path / "b", "--init", tmp_path / "a", *SMALL)[1]
+    assert f"before training {best:.4f})" in said
+
+
+def test_a_baseline_is_not_compared_with_itself(run, data, tmp_path):
+    for name in ("bm25", "random"):
+        said = run("train", data, "--dev", data, "--out", tmp_path / name, "--model", name)[1].splitlines()
+        assert len(said) == 2
+        assert said[1].startswith("Saved to")
+
+
+def test_advice_is_printed_as_notes(run, data, tmp_path):
+    err = run("train", data, "--dev", data, "--out", tmp_path / "m", *SMALL)[2]
+    assert "Note: Dev has only 20 lists with a positive, so the best epoch is largely chance: use at least 30." in err
 
 
 def test_every_training_option_is_a_flag(run):
@@ -125,7 +157,7 @@ def test_bad_input_is_one_line(fails, data, tmp_path, monkeypatch, arguments, wo
     (tmp_path / "list.json").write_text('{"model": "mv-lstm", "settings": {}, "options": []}')
     (tmp_path / "other.json").write_text('{"model": "lstm-rnn", "settings": {}, "options": {}}')
     given = [{"DATA": data}.get(each, each) for each in arguments]
-    fails(["train", *given, "--out", "m"], words)
+    fails(["train", *given, *([] if "--model" in given else ["--model", "mv-lstm"]), "--out", "m"], words)
     assert not (tmp_path / "m" / "config.json").exists()
 
 
@@ -161,7 +193,7 @@ def test_a_full_disk_is_exit_code_1_and_no_file_is_left_incomplete(run, data, tm
 
 
 def test_too_little_memory_is_one_line(run, data, tmp_path):
-    arguments = ["train", data, "--out", tmp_path / "m", "--vectors", "none", "--epochs", "1"]
+    arguments = ["train", data, "--model", "mv-lstm", "--out", tmp_path / "m", "--vectors", "none", "--epochs", "1"]
     code, _, err = run(*arguments, "--set", "hidden=1000000000")
     assert code == 1
     assert err.splitlines()[-1] == "pairlight: There is not enough memory: use smaller values of --set, --batch."
@@ -198,8 +230,10 @@ def test_ctrl_c_in_the_first_epoch_prints_how_to_restart(run, data, tmp_path, mo
         raise KeyboardInterrupt
 
     monkeypatch.setattr(RankingExamples, "epoch", interrupted)
-    code, said, _ = run("train", data, "--out", tmp_path / "m", *SMALL)
+    code, said, _ = run("train", data, "--test", data, "--out", tmp_path / "m", *SMALL)
     assert code == 0
+    assert "The test pairs were not used" in said
+    assert "test  P@1" not in said
     assert "--overwrite" in said
     assert "--resume" not in said
     monkeypatch.undo()
@@ -216,21 +250,73 @@ def test_resuming_with_another_size_is_one_line(run, fails, data, tmp_path, monk
         return real(*args)
 
     monkeypatch.setattr(RankingExamples, "epoch", interrupted)
-    arguments = ["train", data, "--out", tmp_path / "m", *SMALL[:-1], "3"]
+    arguments = ["train", data, "--test", data, "--out", tmp_path / "m", *SMALL[:-1], "3"]
     code, said, _ = run(*arguments, "--json")
     assert code == 0
     assert json.loads(said)["interrupted"] is True
+    assert "test" not in json.loads(said)
+    assert "| test |" not in (tmp_path / "m" / "README.md").read_text()
     fails([*arguments, "--resume", "--set", "hidden=7"], "hidden=7", "resume")
 
 
-def test_positive_pairs_alone_can_be_trained_on_with_mined_negatives(run, tmp_path):
+def test_a_resumed_run_evaluates_test_when_it_is_finished(run, data, tmp_path, monkeypatch):
+    real, calls = RankingExamples.epoch, []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(RankingExamples, "epoch", interrupted)
+    arguments = ["train", data, "--test", data, "--out", tmp_path / "m", *SMALL[:-1], "3"]
+    said = run(*arguments)[1]
+    assert "--resume" in said
+    assert "The test pairs were not used" in said
+    assert "test  P@1" not in said
+    monkeypatch.undo()
+    said = run(*arguments, "--resume")[1]
+    assert said.count("test  P@1") == 1
+    assert "| test | MAP |" in (tmp_path / "m" / "README.md").read_text()
+
+
+def test_positive_pairs_alone_can_be_trained_on_with_mined_negatives(run, fails, tmp_path):
     positives = write_labels(tmp_path / "positives.tsv", [1] * 40)
-    err = run("train", positives, "--out", tmp_path / "a", *SMALL, "--loss", "hinge")[2]
-    assert "negatives='random'" in err
-    assert "(option --negatives)" in err
-    code, said, _ = run("train", positives, "--out", tmp_path / "b", *SMALL, "--negatives", "random")
-    assert code == 0
+    for number, options in enumerate(([], ["--negatives", "bm25"])):
+        code, said, err = run("train", positives, "--out", tmp_path / str(number), *SMALL, *options)
+        assert code == 0
+        assert "dev   P@1" in said
+        assert (f"{positives} has no negatives: negatives are drawn at random" in err) == (not options)
+        assert "No dev set given: 4 of 40 lists are held out as one." in err
+    fails(["train", positives, "--out", tmp_path / "m", *SMALL, "--negatives", "list"], "All 4 pairs are positive")
+
+
+def test_a_faq_of_eight_lines_needs_no_flag_and_no_label(run, fails, tmp_path):
+    lines = ["question,answer", *(f"how do I get number {n}?,ask for the box {n} at the desk" for n in range(8))]
+    (tmp_path / "faq.csv").write_text("\n".join(lines) + "\n")
+    code, said, err = run("train", tmp_path / "faq.csv", "--out", tmp_path / "m", *SMALL)
+    assert code == 0, err
+    assert "the columns used are left=question, right=answer." in err
+    assert "has no label column, so every pair is a positive: negatives are drawn at random" in err
+    assert "No dev set given: 2 of 8 lists are held out as one." in err
     assert "dev   P@1" in said
+    (tmp_path / "two.csv").write_text("\n".join(lines[:4]) + "\n")
+    fails(["train", tmp_path / "two.csv", "--out", tmp_path / "n", *SMALL], "give at least 4 different left texts")
+    fails(
+        ["train", tmp_path / "faq.csv", "--label", "good", "--out", tmp_path / "n", *SMALL],
+        "has no column 'good'",
+        "(option --label)",
+    )
+
+
+def test_dev_and_test_files_need_labels_where_the_training_file_has_them(run, fails, data, tmp_path):
+    lines = ["left,right", *(f"number {n},box {n}" for n in range(9))]
+    (tmp_path / "p.csv").write_text("\n".join(lines) + "\n")
+    fails(["train", data, "--dev", tmp_path / "p.csv", "--out", tmp_path / "m", *SMALL], "has no column 'label'")
+    files = ["--dev", tmp_path / "p.csv", "--test", tmp_path / "p.csv"]
+    code, said, _ = run("train", tmp_path / "p.csv", *files, "--out", tmp_path / "m", *SMALL)
+    assert code == 0
+    assert "test  P@1" in said
 
 
 def test_pairs_that_cannot_be_evaluated_are_found_before_training(fails, data, tmp_path):
@@ -246,8 +332,8 @@ def test_rated_pairs_are_evaluated_by_the_order_of_their_ratings(run, fails, tmp
     rated = write_labels(tmp_path / "rated.tsv", [1, 2, 3, 4, 5] * 12)
     code, said, _ = run("train", rated, "--out", tmp_path / "m", "--json", *SMALL)
     assert code == 0
-    assert list(json.loads(said)["dev"]["metrics"]) == ["Spearman"]
+    assert list(json.loads(said)["dev"]["metrics"]) == ["Spearman", "Pearson"]
     fails(
         ["train", rated, "--out", tmp_path / "n", "--metric", "AP", *SMALL],
-        "AP cannot be computed from these labels: choose from Spearman",
+        "AP cannot be computed from these labels: choose from Spearman, Pearson",
     )

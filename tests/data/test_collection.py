@@ -1,6 +1,7 @@
-"""Collections are read from files with one text per line, or from standard input."""
+"""Collections are read from tables, from files with one text per line, or from standard input."""
 
 import io
+import json
 import sys
 
 import pytest
@@ -66,3 +67,60 @@ def test_a_collection_has_one_id_for_each_text():
     assert Collection(["a", "b"], ["x", "y"]).ids == ["a", "b"]
     with pytest.raises(InputError, match="has 1 ids, but 2 texts"):
         Collection(["a"], ["x", "y"])
+
+
+ROWS = [{"doc_id": 7, "passage": "one, two", "n": 1}, {"doc_id": 8, "passage": "three", "n": 2}]
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "parquet"])
+def test_a_table_gives_texts_and_ids_by_their_usual_names(tmp_path, kind):
+    path = tmp_path / f"texts.{kind}"
+    if kind == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(ROWS), path)
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    elif kind == "tsv":
+        path.write_text("doc_id\tpassage\tn\n7\tone, two\t1\n8\tthree\t2\n")
+    else:
+        path.write_text('doc_id,passage,n\n7,"one, two",1\n8,three,2\n')
+    found = read_collection(path)
+    assert found == Collection(["7", "8"], ["one, two", "three"])
+    assert found.columns == {"text": "passage", "id": "doc_id"}
+    assert [found.text_id(0), found.text_id(1)] == ["7", "8"]
+    assert read_collection(path, id="n").ids == ["1", "2"]
+    with pytest.raises(InputError, match=r"has no column 'body'|no key 'body'"):
+        read_collection(path, text="body")
+
+
+def test_a_table_without_ids_is_a_collection_without_ids(tmp_path):
+    (tmp_path / "t.csv").write_text("question,answer\na,b\nc,d\n")
+    found = read_collection(tmp_path / "t.csv")
+    assert found == Collection(None, ["b", "d"])
+    assert found.text_id(0) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "named", "message"),
+    [
+        ("text,id\na,\n", {}, r"t\.csv, line 2: id is empty: give every row an id, or none"),
+        ("text,id\na,1\n ,2\n", {}, r"t\.csv, line 3: the text ' ' is empty"),
+        ("text,id\na\n", {}, r"t\.csv, line 2: the row has 1 fields for 2 columns"),
+        ("text,id\n", {}, r"t\.csv contains no text"),
+        ("answer,passage\na,b\n", {}, r"more than one column that could be text: 'answer', 'passage'"),
+        ("text\na\n", {"id": "key"}, r"t\.csv has no column 'key'"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_with_the_reason(tmp_path, content, named, message):
+    (tmp_path / "t.csv").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read_collection(tmp_path / "t.csv", **named)
+
+
+def test_columns_of_a_file_of_lines_are_refused(written):
+    for option in ("text", "id"):
+        with pytest.raises(InputError, match="is read as lines, which have no columns") as caught:
+            read_collection(written(b"one\n"), **{option: "answer"})
+        assert caught.value.option == option

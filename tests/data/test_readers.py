@@ -87,7 +87,7 @@ def test_a_file_is_read_by_its_extension(tmp_path: Path, kind: str) -> None:
     assert rows_of(pairs) == ROWS
     assert pairs.group.tolist() == [0, 0, 1]
     assert (pairs.left_id, pairs.right_id) == (None, None)
-    assert report == ReadReport(3)
+    assert report == ReadReport(3, columns={"left": "left", "right": "right", "label": "label"})
     assert rows_of(read_pairs(str(path))[0]) == ROWS
 
 
@@ -365,7 +365,7 @@ def test_data_frames_and_datasets_are_accepted(which: int) -> None:
     assert rows_of(pairs) == ROWS
     assert pairs.left_id == ["5", "5", "6"]
     assert pairs.right_id == ["x", "y", "z"]
-    assert report == ReadReport(3)
+    assert report == ReadReport(3, columns={role: role for role in ("left", "right", "label", "left_id", "right_id")})
     assert "has no column 'answer': the columns are 'right_id', 'right'" in error(frame, right="answer")
     assert f"the {type(frame).__name__}, row 1: the left text 5 is not a string" in error(
         frame, left="left_id", left_id="right"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from pairlight.core.errors import InputError
-from pairlight.evaluation.calibration import Calibration, fit_calibration
+from pairlight.evaluation.calibration import Calibration, LabelScale, can_calibrate, fit_calibration, fit_label_scale
 from pairlight.evaluation.classification import best_threshold
 
 
@@ -126,3 +126,91 @@ def test_pairs_of_one_class_are_refused():
 def test_an_invalid_calibration_is_refused(values, message):
     with pytest.raises(InputError, match=message):
         Calibration.from_dict(values)
+
+
+def graded_pairs(n: int, low: float, high: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Scores, and labels around the curve from `low` to `high` with slope 0.8 and offset 0.5."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(0, 3, n)
+    share = 1 / (1 + np.exp(-(0.8 * scores + 0.5)))
+    return scores, np.round(low + (high - low) * np.clip(share + rng.normal(0, 0.03, n), 0, 1), 2)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 5), (1, 3), (-1, 4)])
+def test_the_scale_of_graded_labels_is_recovered(low, high):
+    scores, labels = graded_pairs(5000, low, high)
+    scale = fit_label_scale(scores, labels)
+    assert (scale.low, scale.high) == (low, high)
+    assert (scale.slope, scale.offset) == pytest.approx((0.8, 0.5), abs=0.03)
+    new_scores, new_labels = graded_pairs(1000, low, high, seed=1)
+    assert np.mean(np.abs(scale.label(new_scores) - new_labels)) < 0.03 * (high - low)
+
+
+def test_labels_on_one_side_of_zero_have_a_scale_and_no_threshold():
+    scores, labels = graded_pairs(200, 1, 5)
+    fitted = fit_calibration(scores, labels)
+    assert (fitted.slope, fitted.offset, fitted.threshold, fitted.has_probability) == (None, None, None, False)
+    with pytest.raises(InputError, match="all on one side of 0"):
+        fitted.probability(scores)
+    both = fit_calibration(*graded_pairs(200, -1, 4))
+    assert both.label_scale is not None
+    assert both.has_probability
+    assert both.threshold is not None
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.floats(-1e6, 1e6, width=32), st.integers(1, 4)), min_size=2, max_size=30))
+def test_a_higher_score_never_gets_a_lower_label_and_labels_stay_in_range(rows):
+    scores, labels = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    assume(np.ptp(labels))
+    predicted = fit_label_scale(scores, labels).label(np.sort([*scores, -1e9, 1e9]))
+    assert (np.diff(predicted) >= 0).all()
+    assert ((predicted >= labels.min()) & (predicted <= labels.max())).all()
+
+
+def test_scores_that_rank_backwards_get_the_mean_label():
+    assert fit_label_scale([4, 3, 2, 1], [1, 2, 3, 4]).label([-9, 9]) == pytest.approx([2.5, 2.5])
+
+
+def test_without_grades_the_label_is_the_side_of_the_threshold():
+    fitted = fit_calibration([1, 2, 3, 4], [0, 0, 1, 1])
+    assert fitted.label_scale is None
+    assert fitted.label([2, fitted.threshold, 3]).tolist() == [0, 1, 1]
+
+
+def test_a_calibration_with_a_label_scale_is_restored_from_json():
+    for low in (0, 1):
+        fitted = fit_calibration(*graded_pairs(100, low, 5))
+        assert Calibration.from_dict(json.loads(json.dumps(fitted.as_dict()))) == fitted
+    assert "label_scale" not in fit_calibration([1, 2], [0, 1]).as_dict()
+
+
+@pytest.mark.parametrize(
+    ("scale", "message"),
+    [
+        ({"low": 0, "high": 1, "slope": 1}, "must have low, high, slope and offset"),
+        ([0, 1], "must have low, high, slope and offset"),
+        ({"low": 1, "high": 1, "slope": 1, "offset": 0}, "goes from 1 to 1: it must go up"),
+        ({"low": 0, "high": 1, "slope": -1, "offset": 0}, "the label scale's slope is -1"),
+        ({"low": 0, "high": float("inf"), "slope": 1, "offset": 0}, "the label scale's high is inf"),
+    ],
+)
+def test_an_invalid_label_scale_is_refused(scale, message):
+    with pytest.raises(InputError, match=rf"(?i){message}"):
+        Calibration.from_dict({"slope": None, "offset": None, "threshold": None, "label_scale": scale})
+
+
+def test_a_calibration_of_nothing_is_refused():
+    with pytest.raises(InputError, match="slope is None"):
+        Calibration(None, None, None)
+    with pytest.raises(InputError, match="offset is None"):
+        Calibration(1.0, None, None, LabelScale(0, 1, 1, 0))
+    with pytest.raises(InputError, match="All 2 labels are 3"):
+        fit_label_scale([1, 2], [3, 3])
+
+
+@pytest.mark.parametrize(
+    ("labels", "can"), [([0, 1], True), ([1, 1], False), ([0, 0], False), ([1, 2], True), ([0, 1, 2], True)]
+)
+def test_labels_can_be_calibrated_on_if_they_differ(labels, can):
+    assert can_calibrate(labels) == can

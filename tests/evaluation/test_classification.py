@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
+from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 
 from pairlight.core.errors import InputError
-from pairlight.evaluation.classification import best_threshold, has_grades, pair_metrics, spearman
+from pairlight.evaluation.classification import best_threshold, has_grades, pair_metrics, pearson, spearman
 
 
 @st.composite
@@ -74,19 +74,23 @@ def test_accuracy_and_f1_are_left_out_without_a_threshold():
     assert "threshold" in result.notes[0]
 
 
-def test_graded_labels_above_zero_are_positive_and_a_note_says_so():
-    graded = pair_metrics([3, 2, 1], [0.7, 0.2, 0], threshold=0)
-    assert graded.metrics == pair_metrics([3, 2, 1], [1, 1, 0], threshold=0).metrics | {"Spearman": 1.0}
-    assert graded.notes == ("labels have more than two values: those above 0 count as positive",)
+@pytest.mark.parametrize("labels", [[0.7, 0.2, 0, 0.1], [3, 1, 2, 5], [-1, 0, 1, 2]])
+def test_graded_labels_have_correlations_and_no_metric_of_classes(labels):
+    scores = [0.1, 0.4, 0.2, 0.3]
+    result = pair_metrics(scores, labels, threshold=0)
+    assert result.metrics == {
+        "Spearman": pytest.approx(spearmanr(scores, labels).statistic),
+        "Pearson": pytest.approx(pearsonr(scores, labels).statistic),
+    }
+    assert (result.threshold, result.notes) == (None, ())
 
 
-@pytest.mark.parametrize("labels", [[1, 2, 3, 4], [1, 2, 1, 2], [0, -1, -2, 0]])
-def test_grades_on_one_side_of_zero_have_only_a_rank_correlation(labels):
-    result = pair_metrics([0.1, 0.4, 0.2, 0.3], labels, threshold=0.2)
-    assert result.metrics == {"Spearman": pytest.approx(spearmanr([0.1, 0.4, 0.2, 0.3], labels).statistic)}
-    assert result.notes == (
-        "all labels are on one side of 0, so only the rank correlation with the labels is computed",
-    )
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 3)), min_size=2, max_size=30), st.floats(-200, 200))
+def test_pearson_equals_that_of_scipy_at_any_scale(rows, exponent):
+    scores, labels = (np.array(column, float) for column in zip(*rows, strict=True))
+    assume(np.ptp(scores) and np.ptp(labels))
+    assert pearson(scores * 10**exponent, labels) == pytest.approx(pearsonr(scores, labels).statistic, abs=1e-9)
 
 
 @settings(deadline=None)
@@ -97,8 +101,8 @@ def test_spearman_equals_that_of_scipy(rows):
     assert spearman(scores, labels) == pytest.approx(spearmanr(scores, labels).statistic)
 
 
-def test_the_rank_correlation_of_a_constant_scorer_is_zero():
-    assert pair_metrics([1, 1, 1], [1, 2, 3]).metrics == {"Spearman": 0.0}
+def test_the_correlations_of_a_constant_scorer_are_zero():
+    assert pair_metrics([1, 1, 1], [1, 2, 3]).metrics == {"Spearman": 0.0, "Pearson": 0.0}
 
 
 def test_the_best_threshold_is_midway_between_two_scores():
@@ -161,5 +165,5 @@ def test_labels_are_graded_if_they_distinguish_more_than_two_classes(labels, gra
     assert has_grades(labels) == graded
 
 
-def test_two_constants_have_rank_correlation_one():
-    assert spearman([1, 1], [5, 5]) == 1.0
+def test_two_constants_have_correlation_one():
+    assert spearman([1, 1], [5, 5]) == pearson([1, 1], [5, 5]) == 1.0

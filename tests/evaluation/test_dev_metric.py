@@ -9,7 +9,7 @@ from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
 from pairlight.evaluation.classification import best_threshold, pair_metrics
 from pairlight.evaluation.dev_metric import check_dev_metric, dev_metric
-from pairlight.evaluation.metrics import PAIR_METRICS, RANKING_METRICS
+from pairlight.evaluation.metrics import GRADE_METRICS, PAIR_METRICS, RANKING_METRICS
 from pairlight.evaluation.ranking import ranking_metrics
 
 SCORES = np.array([0.1, 0.4, 0.2, 0.3], np.float32)
@@ -27,7 +27,7 @@ def test_a_ranking_metric_is_computed_on_lists(metric):
 
 @pytest.mark.parametrize("metric", PAIR_METRICS)
 def test_a_pair_metric_is_computed_at_the_best_threshold_for_dev(metric):
-    dev = table([1, 2, 0, 0])
+    dev = table([1, 2, 0, 0] if metric in GRADE_METRICS else [1, 1, 0, 0])
     threshold = best_threshold(SCORES, dev.labels, metric) if metric in ("accuracy", "F1") else None
     assert dev_metric(dev, SCORES, metric) == pair_metrics(SCORES, dev.labels, threshold=threshold).metrics[metric]
 
@@ -40,6 +40,14 @@ def test_the_metric_is_nan_if_a_score_is_not_finite(bad):
 def test_a_metric_that_the_labels_do_not_have_is_refused_with_those_they_have():
     with pytest.raises(InputError, match="Spearman cannot be computed from these labels: choose from ROC-AUC, AP"):
         dev_metric(table([1, 0, 0, 1]), SCORES, "Spearman")
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 0, 0], [1, 2, 3, 4]])
+def test_graded_labels_have_no_accuracy(labels):
+    with pytest.raises(
+        InputError, match="accuracy cannot be computed from these labels: choose from Spearman, Pearson"
+    ):
+        dev_metric(table(labels, "abcd"), SCORES, "accuracy")
 
 
 def test_an_unknown_metric_is_refused():

@@ -80,9 +80,10 @@ def test_the_task_can_be_chosen():
 
 def test_the_metrics_have_the_names_and_the_order_of_the_tables():
     ranking = evaluate_scores(table("aabb", [1, 0, 0, 1]), [4, 3, 2, 1])
-    pairs = evaluate_scores(table("abcd", [1, 0, 2, 0]), [4, 3, 2, 1], threshold=0)
+    pairs = evaluate_scores(table("abcd", [1, 0, 1, 0]), [4, 3, 2, 1], threshold=0)
+    graded = evaluate_scores(table("abcd", [1, 0, 2, 0]), [4, 3, 2, 1], threshold=0)
     assert tuple(ranking.metrics) == RANKING_METRICS
-    assert tuple(pairs.metrics) == PAIR_METRICS
+    assert (*pairs.metrics, *graded.metrics) == PAIR_METRICS
 
 
 def test_the_order_of_the_rows_does_not_change_the_metrics():

@@ -70,6 +70,35 @@ def test_independent_pairs_are_right_on_the_correct_side_of_the_threshold(bm25: 
         assert "its threshold" in case.roles[0]
 
 
+WORDS = "abcdefghijkl"
+GRADED = Pairs.of(
+    [f"{word} one two three" for word in WORDS],
+    [
+        " ".join([f"{word} one two three".split()[i] if i < n % 5 else f"x{i}" for i in range(4)])
+        for n, word in enumerate(WORDS)
+    ],
+    [n % 5 for n in range(len(WORDS))],
+)
+
+
+def test_graded_pairs_are_counted_for_the_model_with_the_closer_label(random: Matcher) -> None:
+    bm25 = Matcher("bm25").fit(GRADED, GRADED, progress=False)
+    one, other = EvaluatedModel(bm25, GRADED), EvaluatedModel(random, GRADED)
+    found = disagreement(one, other, limit=20)
+    gain = np.abs(other.predicted - GRADED.labels) - np.abs(one.predicted - GRADED.labels)
+    assert found.counts == ((gain > 0.4).sum(), (gain < -0.4).sum())
+    assert found.counts[0] > found.counts[1]
+    assert len(found.cases) == sum(found.counts)
+    closer = [float(case.description.split("by ")[1][:-1]) for case in found.cases[: found.counts[0]]]
+    assert closer == sorted(closer, reverse=True)
+    case = found.cases[0]
+    assert [each.model for each in case.explanations] == ["bm25", "random"]
+    assert case.categories == ("bm25 is closer",)
+    assert case.roles[0].startswith("bm25: predicted ")
+    with pytest.raises(InputError, match="not graded"):
+        _ = EvaluatedModel(bm25, PAIRS).label_gaps
+
+
 def test_pages_are_written_once_and_only_for_saved_models(bm25: Matcher, random: Matcher, tmp_path: Path) -> None:
     models = [tmp_path / "models" / name for name in ("best", "other", "gone")]
     bm25.save(models[0])

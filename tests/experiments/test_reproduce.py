@@ -258,10 +258,10 @@ def test_test_accuracy_is_measured_after_every_epoch() -> None:
     lists = overlap(60, seed=0, negatives_per_positive=1)
     pairs = Pairs.of([lists.texts[i] for i in lists.left], [lists.texts[i] for i in lists.right], lists.labels)
     splits = dict(zip(("train", "dev", "test"), split(pairs, (0.6, 0.2, 0.2)), strict=True))
-    settings = {"interaction": "indicator", "dim": 4, "maps": 2, "mlp": 4}
-    spec = RunSpec("match-pyramid", 1, settings, {"vectors": "none", "epochs": 3, "patience": 0, "lr": 0.1})
-    found = evaluate_every_epoch(spec, splits)
+    options = {"vectors": "none", "epochs": 3, "patience": 0, "lr": 0.01, "epsilon": 1e-10}
+    found = evaluate_every_epoch(RunSpec("mv-lstm", 1, {"dim": 4, "hidden": 4}, options), splits)
     assert [epoch.epoch for epoch in found.epochs] == [1, 2, 3]
+    assert len({epoch.test for epoch in found.epochs}) == 3
     best = max(found.epochs, key=lambda epoch: epoch.metric)
     assert found.dev["accuracy"] == best.metric
     assert found.test["accuracy"] == best.test

@@ -9,6 +9,7 @@ import pytest
 
 from explain.browser import needs_chromium, run_in_page
 from pairlight import Calibration, InputError, Matcher, Pairs, cli
+from pairlight.evaluation.calibration import LabelScale
 from pairlight.explain.error_analysis import (
     classification_errors,
     error_analysis,
@@ -221,3 +222,17 @@ def test_the_page_lists_errors_by_category_and_filters_them(bm25, tmp_path):
 def test_a_page_without_errors_says_so(tmp_path):
     script = "return document.getElementById('hint').textContent"
     assert run_in_page(report_page("Errors", []), script, tmp_path) == "There are no cases to show."
+
+
+def test_graded_errors_are_sorted_by_the_distance_of_the_predicted_label(bm25):
+    pairs = table(("bama delo", "bama delo", 5), ("firi godu", "bama", 1), ("kusi", "kusi", 0), ("lemo", "nope", 2))
+    cases = error_analysis(bm25, pairs)
+    assert len(cases) == 4
+    assert all("The predicted label " in case.description for case in cases)
+    gaps = [float(case.description.split(" is ")[1].split()[0]) for case in cases]
+    assert gaps == sorted(gaps, reverse=True)
+    assert cases[0].roles[0].startswith("Label 0, predicted ")
+    scale = LabelScale(0, 5, 0.0, 0.0)
+    calibrated = error_analysis(bm25, pairs, calibration=Calibration(None, None, None, scale))
+    assert {case.roles[0].split("predicted ")[1] for case in calibrated} == {"2.5"}
+    assert all(each.probability is None for case in calibrated for each in case.explanations)

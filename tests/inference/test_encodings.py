@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models.toy import CASES
-from pairlight import InputError, Matcher
+from pairlight import Collection, InputError, Matcher
 from pairlight.inference.encodings import Encodings, agreement
 from pairlight.models import MODELS, model_class
 from pairlight.models.base import DualEncoder
@@ -111,6 +111,24 @@ def test_the_file_is_safetensors(encodings, tmp_path):
     arrays = load_file(tmp_path / "texts.safetensors")
     np.testing.assert_array_equal(arrays["x"], encodings.astype("int8").x)
     assert set(arrays) == {"x", "scale", "ids", "start", "utf8", "utf8_start"}
+
+
+def test_ids_of_texts_are_stored_with_them(trained, tmp_path):
+    texts = Collection(["a", "猫", ""], ["bama dama", "dama", "bama"])
+    trained.encode(texts).astype("int8").save(tmp_path / "texts.safetensors")
+    loaded = Encodings.load(tmp_path / "texts.safetensors")
+    assert [loaded.text_id(number) for number in range(3)] == ["a", "猫", ""]
+    ranked = trained.rank(QUERY, loaded)
+    assert [each["id"] for each in ranked] == [texts.ids[each["corpus_id"]] for each in ranked]
+    assert [each["id"] for each in trained.rank(QUERY, texts)] == [each["id"] for each in ranked]
+    assert "id" not in trained.rank(QUERY, texts.texts)[0]
+    assert "id" not in trained.rank(QUERY, trained.encode(Collection(None, texts.texts)))[0]
+    with pytest.raises(InputError, match="There are 2 ids for 3 encoded texts"):
+        loaded.with_text_ids(["a", "b"])
+    path = tmp_path / "texts.safetensors"
+    path.write_bytes(path.read_bytes().replace(b'"text_ids"', b'"text_idz"'))
+    with pytest.raises(InputError, match="damaged"):
+        Encodings.load(path)
 
 
 def test_a_damaged_file_is_refused(encodings, tmp_path):

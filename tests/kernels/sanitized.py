@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm
 from pairlight.kernels.autograd.product_kmax import product_kmax
 from pairlight.kernels.autograd.spatial_gru import GruWeights, spatial_gru
 from pairlight.kernels.native import build, library
+from pairlight.kernels.native import kernel_counts as native_kernel_counts
 from pairlight.kernels.native import kmax as native_kmax
 from pairlight.kernels.native import lstm as native_lstm
 from pairlight.kernels.native import product_kmax as native_product_kmax
@@ -58,6 +60,13 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
             product_kmax(u, v[:, :, :1], left, right, k)
             product_kmax(u[:1], v, left[:1], right, k, offset=offset.mT[:1], relu=True)
             native_product_kmax.product_kmax(array(u), array(v), *lengths, k, offset=array(offset.mT))
+        for kernels in (1, 11, 20):
+            mu, sigma = [1 - 2 * k / kernels for k in range(kernels)], [0.001, *[0.1] * (kernels - 1)]
+            b = leaf(B, R)
+            kernel_counts(s, b, left, right, mu, sigma).sum().backward()
+            cosine_counts(u, v[:, :, :2], b, left, right, mu, sigma).sum().backward()
+            cosine_counts(u[:1], v, b, left[:1], right, mu, sigma).sum().backward()
+            native_kernel_counts.kernel_counts(array(s), array(b), *lengths, mu, sigma)
         parameters = [leaf(4 * D, C + D), leaf(4 * D), leaf(4 * D, C + D), leaf(4 * D)]
         for words in (leaf(B, L, C), leaf(B, L, C).detach()):
             bilstm(words, left, *parameters).sum().backward()

@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from layers.toy import seq
-from pairlight.layers.alignment import SoftAlignment, compare, mean_max_pool
+from pairlight.layers.alignment import SoftAlignment, compare, fused_comparison, mean_max_pool
+from pairlight.layers.basic import Linear, ReLU, Sequential
 from pairlight.layers.interactions import Dot
+from pairlight.layers.types import tile_left
 
 align = SoftAlignment()
 
@@ -54,6 +56,25 @@ def test_a_comparison_contains_both_vectors_their_difference_and_their_product()
     u, v = seq([2], seed=0), seq([2], seed=1)
     a, b = u.x[0, 0], v.x[0, 0]
     torch.testing.assert_close(compare(u, v).x[0, 0], torch.cat([a, b, a - b, a * b]))
+
+
+@pytest.mark.parametrize("extra", [0, 2])
+def test_a_fused_comparison_equals_the_projection_of_the_comparison(extra):
+    torch.manual_seed(0)
+    whole, right = seq([2, 3], extra=extra, seed=0), seq([3, 1, 2, 4], extra=extra, seed=1)
+    whole.x.requires_grad_()
+    u, v = tile_left(whole, right)
+    aligned = align(Dot()(u, v), u, v)[0]
+    project = Sequential(Linear(4 * u.x.shape[-1], 5), ReLU()).double()
+    m = compare(u, aligned)
+    plain, fused = m.with_x(project(m.x)), fused_comparison(project, whole, u, aligned)
+    torch.testing.assert_close(fused.x, plain.x)
+    assert (fused.x[~u.mask] == 0).all()
+    inputs = [whole.x, *project.parameters()]
+    for a, b in zip(
+        *(torch.autograd.grad(y.x.square().sum(), inputs, retain_graph=True) for y in (fused, plain)), strict=True
+    ):
+        torch.testing.assert_close(a, b)
 
 
 @pytest.mark.parametrize("poison", [1e3, math.nan])

@@ -5,8 +5,10 @@ import math
 import pytest
 import torch
 
-from pairlight.layers.kernel_pooling import KernelPooling
-from pairlight.layers.types import Grid
+from layers.toy import DIM, seq
+from pairlight.layers.kernel_pooling import KernelPooling, fused_kernel_pooling
+from pairlight.layers.ngrams import NgramConv, NgramCosine
+from pairlight.layers.types import Grid, tile_left_vectors
 
 
 def grid(values: list[list[float]], poison: float = 0.0, extra: int = 0) -> Grid:
@@ -59,3 +61,20 @@ def test_the_gradient_of_the_similarities_is_correct():
     s = grid([[0.3, -0.2]])
     s.x.requires_grad_()
     assert torch.autograd.gradcheck(lambda x: KernelPooling(4)(Grid(x, s.mask), ones(1), ones(2)), s.x)
+
+
+@pytest.mark.parametrize("extra", [0, 2])
+def test_fused_pooling_equals_the_pooling_of_the_grid(extra):
+    torch.manual_seed(0)
+    encode, interact, aggregate = NgramConv(DIM, 4, 2).double(), NgramCosine(2), KernelPooling(5)
+    u, v = encode(seq([3, 2], extra=extra, seed=1)), encode(seq([4, 1, 2, 4], extra=extra, seed=2))
+    a, b = tile_left_vectors(torch.rand(u.mask.shape).double(), torch.rand(v.mask.shape).double())
+    fused, plain = fused_kernel_pooling(interact, aggregate, u, v, a, b), aggregate(interact(u, v), a, b)
+    torch.testing.assert_close(fused, plain)
+    parameters = list(encode.parameters())
+    weight = torch.randn_like(plain)
+    for x, y in zip(
+        *(torch.autograd.grad((phi * weight).sum(), parameters, retain_graph=True) for phi in (fused, plain)),
+        strict=True,
+    ):
+        torch.testing.assert_close(x, y)

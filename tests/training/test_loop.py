@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -20,8 +21,8 @@ from pairlight.training.interrupt import delay_interrupt
 from toy_pairs import overlap
 
 SETTINGS = {"interaction": "tensor", "hidden": 6, "channels": 2, "dropout": 0.2}
-OPTIONS = {"epochs": 4, "patience": 0, "vectors": "none", "lr": 0.1, "batch": 16, "progress": False}
-DEV = overlap(10, seed=5)
+OPTIONS = {"epochs": 4, "patience": 0, "vectors": "none", "lr": 0.05, "epsilon": 1e-10, "batch": 16, "progress": False}
+DEV = overlap(40, seed=0)  # the training lists, so that every epoch is better than the one before it
 
 
 def trained(pairs, **changes) -> Matcher:
@@ -53,7 +54,10 @@ def test_a_resumed_run_ends_as_if_never_stopped(pairs, tmp_path, optimizer):
     trained(pairs, optimizer=optimizer, epochs=2, folder=tmp_path)
     rest = trained(pairs, optimizer=optimizer, folder=tmp_path, resume=True)
     assert same(whole, rest)
+    assert rest.history.best_epoch > 2  # the weights that are compared are those of the resumed part
     assert [e.loss for e in rest.history.epochs] == [e.loss for e in whole.history.epochs]
+    assert rest.history.start == whole.history.start is not None
+    assert (rest.history.best_epoch, rest.history.best) == (whole.history.best_epoch, whole.history.best)
 
 
 KILLED = """
@@ -87,7 +91,7 @@ def test_a_killed_process_resumes_as_if_never_stopped(pairs, tmp_path, how):
 
 def test_resuming_with_other_options_or_data_is_refused(pairs, tmp_path):
     trained(pairs, epochs=1, folder=tmp_path)
-    with pytest.raises(InputError, match=r"Cannot resume with lr=0.2: the run in .* has 0.1"):
+    with pytest.raises(InputError, match=r"Cannot resume with lr=0.2: the run in .* has 0.05"):
         trained(pairs, lr=0.2, folder=tmp_path, resume=True)
     with pytest.raises(InputError, match="Cannot resume with train="):
         trained(overlap(30, seed=9), folder=tmp_path, resume=True)
@@ -135,9 +139,90 @@ def test_the_folder_may_be_a_string(pairs, tmp_path):
 
 def test_the_best_epoch_on_dev_is_kept(pairs):
     matcher = trained(pairs, epochs=6, lr=0.5)
-    metrics = [e.metric for e in matcher.history.epochs]
+    metrics = [matcher.history.start, *(e.metric for e in matcher.history.epochs)]
     assert matcher.history.best == max(metrics)
+    assert matcher.history.best_epoch == metrics.index(max(metrics))
     assert matcher.evaluate(DEV).metrics["MAP"] == pytest.approx(max(metrics))
+
+
+UNLEARNABLE = {"optimizer": "adamw", "lr": 1e-9}  # so small that no score changes its rank
+
+
+def test_the_untrained_model_is_kept_if_no_epoch_is_better(pairs):
+    matcher = trained(pairs, epochs=2, **UNLEARNABLE)
+    assert matcher.history.best_epoch == 0
+    assert matcher.history.best == matcher.history.start
+    assert same(matcher, trained(pairs, epochs=0))
+    assert matcher.evaluate(DEV).metrics["MAP"] == pytest.approx(matcher.history.start)
+
+
+def test_patience_counts_from_the_untrained_model(pairs):
+    matcher = trained(pairs, epochs=60, patience=2, **UNLEARNABLE)
+    assert matcher.history.best_epoch == 0
+    assert len(matcher.history.epochs) == 2
+
+
+def test_a_resumed_run_still_knows_the_untrained_model(pairs, tmp_path):
+    trained(pairs, epochs=1, folder=tmp_path, **UNLEARNABLE)
+    rest = trained(pairs, epochs=3, folder=tmp_path, resume=True, **UNLEARNABLE)
+    assert rest.history.best_epoch == 0
+    assert same(rest, trained(pairs, epochs=0))
+
+
+def test_dev_scores_that_are_not_finite_before_training_are_no_error(pairs, monkeypatch):
+    real, calls = sys.modules["pairlight.inference.scorer"].score_pairs, []
+
+    def broken_at_first(*args):
+        calls.append(1)
+        return real(*args) * (float("nan") if len(calls) == 1 else 1)
+
+    monkeypatch.setattr("pairlight.inference.scorer.score_pairs", broken_at_first)
+    matcher = trained(pairs, epochs=1, baseline=False, **UNLEARNABLE)
+    assert matcher.history.start is None
+    assert matcher.history.best_epoch == 1
+
+
+def test_ctrl_c_in_the_first_epoch_leaves_the_untrained_model(pairs, monkeypatch):
+    real, calls = loop._loss, []
+
+    def interrupted(*args):
+        calls.append(1)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(loop, "_loss", interrupted)
+    matcher = trained(pairs)
+    assert matcher.history.interrupted
+    assert matcher.history.epochs == []
+    monkeypatch.undo()
+    assert same(matcher, trained(pairs, epochs=0))
+
+
+def test_the_history_survives_saving(pairs, tmp_path):
+    matcher = trained(pairs, epochs=1)
+    matcher.save(tmp_path / "m")
+    assert Matcher.load(tmp_path / "m").history == matcher.history
+
+
+def test_every_step_reports_the_dev_metric_of_the_epoch_before(pairs, monkeypatch):
+    steps = []
+    monkeypatch.setattr("pairlight.core.progress.ProgressReporter.on_step", lambda self, at: steps.append(at))
+    history = trained(pairs, epochs=3).history
+    metrics = [history.start, *(epoch.metric for epoch in history.epochs)]
+    assert {at.epoch for at in steps} == {1, 2, 3}
+    assert all(at.metric == metrics[at.epoch - 1] for at in steps)
+    assert all(at.best == max(metrics[: at.epoch]) for at in steps)
+
+
+def test_the_error_of_a_diverged_run_survives_pickling():
+    error = loop.DivergedError("loss", float("inf"), 3, 0.1)
+    error.add_note("in a process of its own")
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is loop.DivergedError
+    assert str(copy) == str(error) == "The loss became inf in epoch 3: lower lr=0.1 or set max_grad_norm."
+    assert copy.__notes__ == ["in a process of its own"]
+    assert str(pickle.loads(pickle.dumps(copy))) == str(error)
 
 
 def test_training_ends_early_without_a_better_dev_metric(pairs):
@@ -193,10 +278,10 @@ def test_ctrl_c_during_the_writing_of_an_epoch_waits_until_it_is_written(pairs, 
 
 
 def test_resuming_repairs_a_log_that_is_ahead_of_the_checkpoint(pairs, tmp_path, monkeypatch):
-    def killed(path, model, best, optimizer, record):
+    def killed(path, model, best, scale, optimizer, record):
         if len(record["history"]["epochs"]) == 2:
             raise SystemExit
-        real(path, model, best, optimizer, record)
+        real(path, model, best, scale, optimizer, record)
 
     real = loop.save_checkpoint
     monkeypatch.setattr(loop, "save_checkpoint", killed)
@@ -251,11 +336,12 @@ def test_training_that_diverges_later_keeps_the_best_epoch_with_a_warning(pairs,
 
     def diverging(*args):
         calls.append(1)
-        return real(*args) * (float("nan") if len(calls) == 2 * steps + 1 else 1)
+        return real(*args) * (float("nan") if len(calls) == before + 2 * steps + 1 else 1)
 
     steps = -(-len(pairs.label[pairs.label > 0]) // (OPTIONS["batch"] // 4)) if what == "loss" else 1
+    before = 0 if what == "loss" else 2  # BM25 and epoch 0 are evaluated first
     monkeypatch.setattr(where, diverging)
-    with pytest.warns(UserWarning, match=rf"The {what} became nan in epoch 3: lower lr=0.1.* best epoch, \d, is kept"):
+    with pytest.warns(UserWarning, match=rf"The {what} became nan in epoch 3: lower lr=0.05.* best epoch, \d, is kept"):
         matcher = trained(pairs)
     assert len(matcher.history.epochs) == 2
     assert not matcher.history.interrupted
@@ -265,7 +351,7 @@ def test_training_that_diverges_later_keeps_the_best_epoch_with_a_warning(pairs,
 
 def test_dev_scores_that_are_not_finite_in_the_first_epoch_are_an_error(pairs, monkeypatch):
     monkeypatch.setattr("pairlight.inference.scorer.score_pairs", lambda *_: np.full(len(DEV), np.nan, np.float32))
-    with pytest.raises(InputError, match=r"The dev metric became nan in epoch 1: lower lr=0\.1"):
+    with pytest.raises(InputError, match=r"The dev metric became nan in epoch 1: lower lr=0\.05"):
         trained(pairs)
 
 

@@ -1,11 +1,13 @@
 """The command line: each command parses its options, calls the library and prints the result."""
 
 import os
+from typing import Annotated
 
 import typer
 
 from pairlight.cli import (
     build,
+    calibrate,
     compare,
     data,
     demo,
@@ -24,7 +26,6 @@ from pairlight.cli.command import Command
 
 app = typer.Typer(
     name="pairlight",
-    help="Train small models that score, rank and explain pairs of texts on a CPU.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,6 +33,7 @@ app = typer.Typer(
 )
 app.command("train", cls=Command)(train.train)
 app.command("evaluate", cls=Command)(evaluate.evaluate)
+app.command("calibrate", cls=Command)(calibrate.calibrate)
 app.command("score", cls=Command)(score.score)
 app.command("rank", cls=Command)(rank.rank)
 app.command("encode", cls=Command)(encode.encode)
@@ -44,6 +46,23 @@ app.add_typer(build.build, name="build")
 app.command("reproduce", cls=Command)(reproduce.reproduce)
 app.command("demo", cls=Command)(demo.demo)
 app.command("doctor", cls=Command)(doctor.doctor)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from pairlight import __version__
+
+        print(f"pairlight {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def pairlight(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Train small models that score, rank and explain pairs of texts on a CPU."""
 
 
 def main() -> None:

@@ -39,6 +39,8 @@ def qa(
     top: Annotated[
         int, typer.Option("--top", min=1, help="Draw negatives from this many of BM25's best answers.")
     ] = 1000,
+    min_words: Annotated[int, typer.Option("--min-words", min=1, help="Drop pairs with a shorter text.")] = 5,
+    max_words: Annotated[int, typer.Option("--max-words", min=1, help="Drop pairs with a longer text.")] = 50,
     seed: Seed = 0,
     limit: Limit = None,
     overwrite: Overwrite = False,
@@ -58,10 +60,14 @@ def qa(
             top=top,
             seed=seed,
             limit=limit,
+            min_words=min_words,
+            max_words=max_words,
             progress=lambda done: reporter.update("Building", done),
+            on_report=lambda report: reporter.say(str(report)),
         )
-    options = {"seed": seed, "negatives_per_positive": negatives_per_positive, "top": top, "limit": limit}
-    _write(out, "qa", protocol.PROTOCOL, splits, options, [pairs], as_json)
+    lengths = {"min_words": min_words, "max_words": max_words}
+    options = {"seed": seed, "negatives_per_positive": negatives_per_positive, "top": top, "limit": limit, **lengths}
+    _write(out, "qa", protocol.protocol(**lengths), splits, options, [pairs], as_json)
 
 
 @build.command("completion", cls=Command)
@@ -180,7 +186,7 @@ def _read_positives(source: str, columns: Columns, reporter: ProgressReporter) -
 
 def _read_texts(source: str, columns: Columns, reporter: ProgressReporter) -> Iterator[str]:
     """Read the texts of a text file, of all files in a folder, of a table of pairs, or of a named dataset."""
-    from pairlight.data.readers import EXTENSIONS
+    from pairlight.data.tables import EXTENSIONS
     from pairlight.datasets.catalog import DATASETS, raw_texts
 
     if source in DATASETS:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pairlight.cli.options import Columns, Json, with_columns, with_training_options
+from pairlight.cli.options import Columns, Json, parse_settings, with_columns, with_training_options
 from pairlight.cli.output import command_line, print_json
 from pairlight.core.errors import InputError
 from pairlight.core.progress import progress_reporter
@@ -20,6 +20,12 @@ def compare(
     out: Annotated[Path, typer.Option("--out", help="Folder for the leaderboard and the runs.")],
     models: Annotated[str, typer.Option("--models", help="Names separated by commas, or all.")] = "all",
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds for each model.")] = 3,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Setting for every model that has it; can be given several times."
+        ),
+    ] = None,
     dev: Annotated[str | None, typer.Option("--dev", help="Pairs that select the best epoch.")] = None,
     test: Annotated[str | None, typer.Option("--test", help="Pairs that models are evaluated on.")] = None,
     jobs: Annotated[int, typer.Option("--jobs", min=1, help="Number of models to train at a time, one core each.")] = (
@@ -35,17 +41,22 @@ def compare(
     Run the same command again to continue after it was stopped: finished runs are kept.
     """
     from pairlight.datasets.catalog import DATASETS
-    from pairlight.experiments.compare import compare_models, complete_splits
+    from pairlight.experiments.compare import compare_models, complete_splits, with_settings
     from pairlight.experiments.executor import ProcessExecutor
     from pairlight.experiments.leaderboard import leaderboard_markdown
     from pairlight.experiments.runner import check_failures
-    from pairlight.experiments.spec import plan_runs
+    from pairlight.experiments.spec import RunSpec, plan_runs
     from pairlight.models import MODELS
 
     started = time.perf_counter()
     names = list(MODELS) if models == "all" else [name.strip() for name in models.split(",")]
     first = options.pop("seed", 1)
-    specs = plan_runs(data, names, range(first, first + seeds), options)
+
+    def planned(options: dict[str, Any]) -> list[RunSpec]:
+        specs = plan_runs(data, names, range(first, first + seeds), options)
+        return with_settings(specs, parse_settings(settings, "settings"))
+
+    planned(options)  # checks the names before the data are read
     columns.check(data, dev, test)
     if data in DATASETS and (dev or test):
         raise InputError(
@@ -53,13 +64,10 @@ def compare(
             option="dev" if dev else "test",
         )
     with progress_reporter() as reporter:
-        splits = columns.read_splits(data, reporter)
+        splits, options = columns.read_training(data, dev, test, options, reporter, hold_out=False)
+        specs = planned(options)
         if data not in DATASETS:
-            splits = complete_splits(
-                splits["train"],
-                columns.read(dev, reporter) if dev else None,
-                columns.read(test, reporter) if test else None,
-            )
+            splits = complete_splits(splits["train"], splits.get("dev"), splits.get("test"))
         leaderboard = compare_models(
             splits,
             specs,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pairlight.cli.options import Json, Model, Threads
+from pairlight.cli.options import IdColumn, Json, Model, TextColumn, Threads, read_texts
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.progress import progress_reporter
@@ -15,25 +15,31 @@ _SAMPLE, _QUERIES = 1000, 20  # numbers of texts and queries for comparing lower
 
 def encode(
     model: Model,
-    texts: Annotated[str, typer.Argument(help="File with one right text per line, or - for standard input.")],
+    texts: Annotated[
+        str,
+        typer.Argument(
+            help="Right texts: a table (.tsv, .csv, .jsonl, .parquet), a file of lines, or - for standard input."
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", help="File to write, for `pairlight rank --encoded`.")],
     dtype: Annotated[str, typer.Option("--dtype", help="fp32, fp16 or int8: 4, 2 or 1 bytes per number.")] = "fp32",
+    text: TextColumn = "text",
+    id: IdColumn = "id",
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Encode texts once, to rank them for many queries."""
-    from pairlight.data.collection import read_collection
     from pairlight.inference.encodings import agreement, check_dtype
     from pairlight.matcher import Matcher
 
     check_dtype(dtype)
-    lines = read_collection(texts).texts
     configure_process(threads)
-    matcher = Matcher.load(model)
     with progress_reporter() as reporter:
-        encodings = matcher.encode(lines, dtype=dtype, progress=lambda done: reporter.update("Encoding", done))
+        collection = read_texts(texts, text, id, reporter)
+        matcher = Matcher.load(model)
+        encodings = matcher.encode(collection, dtype=dtype, progress=lambda done: reporter.update("Encoding", done))
         encodings.save(out)
-        sample = lines[:: max(1, len(lines) // _SAMPLE)][:_SAMPLE]
+        sample = collection.texts[:: max(1, len(collection) // _SAMPLE)][:_SAMPLE]
         agreed = None
         if dtype != "fp32" and len(sample) > 1:
             agreed = agreement(matcher.scorer, matcher.encode(sample), sample[:_QUERIES], dtype)

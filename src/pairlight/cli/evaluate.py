@@ -67,6 +67,7 @@ def evaluate(
     with progress_reporter() as reporter:
         splits = columns.read_splits(data, reporter)
         pairs = splits[split] if split in splits else splits["train"]  # a file has no splits
+        reporter.update("Scoring", 0.0)
         scores = matcher.predict(pairs)
         result = evaluate_scores(
             pairs,

@@ -1,7 +1,7 @@
 """Options that several commands share: columns of a file, training options, settings of a model, threads, JSON."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, fields
 from functools import wraps
 from pathlib import Path
@@ -14,7 +14,10 @@ from pairlight.training.config import TrainingConfig
 
 if TYPE_CHECKING:
     from pairlight.core.progress import ProgressReporter
+    from pairlight.data.collection import Collection
     from pairlight.data.pairs import Pairs
+    from pairlight.data.readers import ReadReport
+    from pairlight.data.source_table import SourceTable
     from pairlight.data.splits import Splits
 
 CommandFunction = Callable[..., None]
@@ -22,6 +25,8 @@ CommandFunction = Callable[..., None]
 Model = Annotated[Path, typer.Argument(help="Folder of a saved model.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of CPU threads.")]
+TextColumn = Annotated[str, typer.Option("--text", help="Column of the texts, if the file is a table.")]
+IdColumn = Annotated[str, typer.Option("--id", help="Column of the texts' ids, if the file is a table.")]
 Folder = Annotated[Path | None, typer.Option("--folder", help="Folder with the files of a named dataset.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result in the output folder.")]
 
@@ -56,7 +61,7 @@ class Columns:
 
     def check(self, *sources: str | None) -> None:
         """Raise InputError if an option was given that applies to none of the sources."""
-        from pairlight.data.readers import EXTENSIONS
+        from pairlight.data.tables import EXTENSIONS
         from pairlight.datasets.catalog import DATASETS
 
         read = [source for source in sources if source]
@@ -83,20 +88,91 @@ class Columns:
             skip_bad_rows=self.skip_bad_rows,
             need_label=need_label,
         )
-        if report.skipped:
-            reporter.say(f"Skipped {report.skipped:,} bad rows of {report.rows:,}. The first: {report.first_errors[0]}")
+        self._say(source, report, reporter)
         return pairs
 
-    def read_splits(self, source: str, reporter: "ProgressReporter") -> "Splits":
+    def read_with_table(self, source: str, reporter: "ProgressReporter") -> "tuple[Pairs, SourceTable]":
+        """Read the pairs of a file without labels, and all columns of the file."""
+        from pairlight.data.readers import read_pairs_and_table
+
+        pairs, table, report = read_pairs_and_table(
+            source,
+            left=self.left,
+            right=self.right,
+            left_id=self.left_id,
+            right_id=self.right_id,
+            skip_bad_rows=self.skip_bad_rows,
+        )
+        self._say(source, report, reporter)
+        return pairs, table
+
+    def read_splits(self, source: str, reporter: "ProgressReporter", *, need_label: bool | None = True) -> "Splits":
         """Load all splits of a named dataset; a file is the split `train`."""
         from pairlight.datasets.catalog import DATASETS, load_dataset
 
         if source not in DATASETS:
-            return {"train": self.read(source, reporter)}
+            return {"train": self.read(source, reporter, need_label=need_label)}
         return load_dataset(source, self.folder, lambda done: reporter.update(f"Loading {source}", done))
+
+    def read_training(
+        self,
+        source: str,
+        dev: str | None,
+        test: str | None,
+        options: Mapping[str, Any],
+        reporter: "ProgressReporter",
+        *,
+        hold_out: bool = True,
+    ) -> "tuple[Splits, dict[str, Any]]":
+        """Read the pairs to train on, and those of `dev` and `test`; also return the training options to use.
+
+        A file without a label column contains only positives. If no pair is a negative and the options do not say
+        where negatives come from, they are drawn at random. With `hold_out`, dev lists are then held out, at least two
+        so that they have negatives.
+        """
+        from pairlight.data.positives import are_positives, as_positives, hold_out_positives
+
+        optional = None if self.label == "label" else True  # a label column that was named must exist
+        splits = self.read_splits(source, reporter, need_label=optional)
+        unlabeled = splits["train"].label is None
+        for name, file in (("dev", dev), ("test", test)):
+            if file is not None:
+                splits[name] = self.read(file, reporter, need_label=optional if unlabeled else True)
+        splits = {name: as_positives(pairs) for name, pairs in splits.items()}
+        options = dict(options)
+        if "negatives" not in options and are_positives(splits["train"]):
+            options["negatives"] = "random"
+            reason = "has no label column, so every pair is a positive" if unlabeled else "has no negatives"
+            reporter.say(f"{source} {reason}: negatives are drawn at random (choose with --negatives).")
+        mines = options.get("negatives", "list") != "list" and are_positives(splits["train"])
+        if hold_out and mines and "dev" not in splits:
+            splits["train"], splits["dev"] = hold_out_positives(splits["train"], options.get("seed", 1))
+            lists = splits["dev"].lists + splits["train"].lists
+            reporter.say(f"No dev set given: {splits['dev'].lists:,} of {lists:,} lists are held out as one.")
+        return splits, options
+
+    def _say(self, source: str, report: "ReadReport", reporter: "ProgressReporter") -> None:
+        """Print the columns that were recognized, and how many bad rows were skipped."""
+        recognized = [f"{role}={name}" for role, name in report.columns.items() if name != getattr(self, role)]
+        if recognized:
+            reporter.say(f"{source}: the columns used are {', '.join(recognized)}.")
+        if report.skipped:
+            reporter.say(f"Skipped {report.skipped:,} bad rows of {report.rows:,}. The first: {report.first_errors[0]}")
 
     def _given(self) -> list[str]:
         return [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+
+
+def read_texts(source: str, text: str, id: str, reporter: "ProgressReporter") -> "Collection":
+    """Read texts from a table or a file of lines, and print the columns that were recognized."""
+    from pairlight.data.collection import read_collection
+
+    collection = read_collection(source, text=text, id=id)
+    given = {"text": text, "id": id}
+    recognized = [f"{role}={name}" for role, name in collection.columns.items() if name != given[role]]
+    if recognized:
+        reporter.say(f"{source}: the columns used are {', '.join(recognized)}.")
+    return collection
 
 
 def with_columns(

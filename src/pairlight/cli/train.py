@@ -3,7 +3,7 @@
 import json
 import shutil
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,7 +21,11 @@ from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
 from pairlight.core.files import claim_folder
 from pairlight.core.progress import progress_reporter
+from pairlight.models import DEFAULT_MODEL
 from pairlight.training.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from pairlight.training.loop import History
 
 _TRAINING = "training"  # the subfolder of a model folder with the log and the checkpoint
 
@@ -32,7 +36,8 @@ def train(
     data: Annotated[str, typer.Argument(help="File of pairs (.tsv, .csv, .jsonl, .parquet), or a named dataset.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")],
     model: Annotated[
-        str | None, typer.Option("--model", help="Name of the model; see `pairlight models`.  [default: mv-lstm]")
+        str | None,
+        typer.Option("--model", help=f"Name of the model; see `pairlight models`.  [default: {DEFAULT_MODEL}]"),
     ] = None,
     settings: Annotated[
         list[str] | None,
@@ -57,18 +62,19 @@ def train(
     """
     start = _read_tuned(tuned, model)
     options = start["options"] | options
-    config = TrainingConfig.of({}, options)
+    TrainingConfig.of({}, options)  # checks the options of the settings file
     claim_folder(out, overwrite=overwrite or resume, is_ours=lambda folder: resume or _is_model(folder), what="a model")
     columns.check(data, dev, test)
     with progress_reporter() as reporter:
-        splits = columns.read_splits(data, reporter)
-        dev_pairs = columns.read(dev, reporter) if dev else splits.get("dev")
-        test_pairs = columns.read(test, reporter) if test else splits.get("test")
+        splits, options = columns.read_training(data, dev, test, options, reporter)
+    config = TrainingConfig.of({}, options)
     from pairlight.evaluation.evaluate import check_can_evaluate
     from pairlight.matcher import Matcher
     from pairlight.training.examples import with_mined_negatives
 
-    dev_pairs, test_pairs = (pairs and with_mined_negatives(pairs, config) for pairs in (dev_pairs, test_pairs))
+    dev_pairs, test_pairs = (
+        pairs and with_mined_negatives(pairs, config) for pairs in (splits.get("dev"), splits.get("test"))
+    )
     for name, pairs in (("dev", dev_pairs), ("test", test_pairs)):
         if pairs is not None:
             check_can_evaluate(pairs, f"the {name} pairs")
@@ -80,24 +86,37 @@ def train(
     if not history.epochs:  # the folder may have the log of an earlier model
         shutil.rmtree(folder, ignore_errors=True)
     results = {"dev": matcher.evaluate(matcher.dev)}
-    if test_pairs is not None:
+    if test_pairs is not None and not history.interrupted:  # test is evaluated once, when training is finished
         results["test"] = matcher.evaluate(test_pairs)
     matcher.save(out, results={name: result.metrics for name, result in results.items()}, command=command_line())
     if not history.interrupted:
         (folder / "checkpoint.safetensors").unlink(missing_ok=True)
     if as_json:
         evaluations = {name: result.as_dict() for name, result in results.items()}
-        print_json({"model": str(out), "interrupted": history.interrupted} | evaluations)
+        about = {"best": history.best, "start": history.start, "baseline": history.baseline, "notes": matcher.notes}
+        print_json({"model": str(out), "interrupted": history.interrupted} | about | evaluations)
         return
     if history.interrupted and history.epochs:
         print(f"Stopped early; the best epoch so far is saved. Continue with: {command_line()} --resume")
     elif history.interrupted:
-        print(f"Stopped in the first epoch; the model is saved as it was. Restart with: {command_line()} --overwrite")
+        print("Stopped in the first epoch; the model is saved as it was before training.")
+        print(f"Restart with: {command_line()} --overwrite")
+    if history.interrupted and test_pairs is not None:
+        print("The test pairs were not used: they are evaluated when training is finished.")
     for name, result in results.items():
         print(f"{name:5} {metrics_line(result.metrics)}")
         for note in result.notes:
             print(f"      ({note})")
+    if history.best is not None:
+        print(_summary(history, matcher.config.metric, "untrained" if init is None else "before training"))
     print(f"Saved to {out}")
+
+
+def _summary(history: "History", metric: str, start: str) -> str:
+    """The dev metric of the model, next to those of BM25 and of the model before training."""
+    others = {"BM25": history.baseline.get("bm25"), start: history.start}
+    known = ", ".join(f"{name} {value:.4f}" for name, value in others.items() if value is not None)
+    return f"dev {metric} {history.best:.4f}" + (f" ({known})" if known else "")
 
 
 def _is_model(folder: Path) -> bool:
@@ -107,7 +126,7 @@ def _is_model(folder: Path) -> bool:
 def _read_tuned(path: Path | None, model: str | None) -> dict[str, Any]:
     """The model, settings and options of a file written by `tune`; without a file, the model alone."""
     if path is None:
-        return {"model": model or "mv-lstm", "settings": {}, "options": {}}
+        return {"model": model or DEFAULT_MODEL, "settings": {}, "options": {}}
     fix = "give a file written by `tune`"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

@@ -38,15 +38,14 @@ def tune(
     values = {name: value.split(",") for name, value in parse_settings(choices, "choices").items()}
     columns.check(data, dev)
     with progress_reporter() as reporter:
-        splits = columns.read_splits(data, reporter)
-        dev_pairs = columns.read(dev, reporter) if dev else splits.get("dev")
+        splits, options = columns.read_training(data, dev, None, options, reporter)
         from pairlight.experiments.tune import SETTINGS_FILE
         from pairlight.experiments.tune import tune as run
 
         configure_process(threads)
         best = run(
             splits["train"],
-            dev_pairs,
+            splits.get("dev"),
             model,
             out,
             trials=trials,

@@ -1,5 +1,8 @@
-"""Progress of long work: the callback that functions take, and bars and lines on standard error."""
+"""Progress of long work: the callback that functions take, and bars or lines on standard error."""
 
+import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,6 +14,8 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float], None]  # called with the share done, from 0 to 1
 
+INTERVAL = 20.0  # seconds between lines where standard error is not a terminal
+
 
 @dataclass(frozen=True)
 class TrainingProgress:
@@ -20,7 +25,7 @@ class TrainingProgress:
     epochs: int
     done: float  # share of this epoch
     loss: float  # mean of this epoch so far
-    metric: float | None  # dev metric of the last finished epoch
+    metric: float | None  # dev metric of the epoch before this one, the last that is finished; epoch 0 is the start
     best: float | None
     pairs_per_second: float
 
@@ -48,17 +53,62 @@ class ProgressReporter:
         """Show where training is."""
         details = [f"loss {at.loss:.3f}"]
         if at.metric is not None:
-            details.append(f"dev {at.metric:.3f} best {at.best:.3f}")
+            details.append(f"last dev (epoch {at.epoch - 1}) {at.metric:.3f}, best {at.best:.3f}")
         details.append(f"{at.pairs_per_second:,.0f} pairs/s")
         done = (at.epoch - 1 + at.done) / at.epochs
-        self.update("Training", done, " ".join(details), f"{at.epoch}/{at.epochs}")
+        self.update("Training", done, ", ".join(details), f"{at.epoch}/{at.epochs}")
+
+
+class LineReporter(ProgressReporter):
+    """Prints plain lines, for output that is redirected: where each task is, if nothing was printed for a while."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started = self.printed = time.monotonic()
+        self.latest = "Working"
+        self.lock = threading.Lock()
+        self.stopped = threading.Event()
+
+    def say(self, line: str) -> None:
+        with self.lock:
+            self.printed = time.monotonic()
+            print(line, file=sys.stderr, flush=True)
+
+    def update(self, task: str, done: float, details: str = "", step: str = "") -> None:
+        share = f" {done:.0%}" if done else ""
+        self.latest = f"{task} {step}".rstrip() + share + (f", {details}" if details else "")
+
+    def watch(self) -> None:
+        """Print the latest state after every interval without a line; runs in a thread of its own, until stopped."""
+        while not self.stopped.wait(max(0.0, self.printed + INTERVAL - time.monotonic())):
+            now = time.monotonic()
+            if now - self.printed < INTERVAL:
+                continue
+            try:
+                self.say(f"{self.latest}, {now - self.started:,.0f} s")
+            except (OSError, ValueError):  # standard error was closed
+                return
+
+
+def _shows_bars() -> bool:
+    return sys.stderr.isatty() or "ipykernel" in sys.modules  # a terminal, or a notebook
 
 
 @contextmanager
-def progress_reporter(enabled: bool = True) -> Iterator[ProgressReporter]:
-    """A reporter whose bars are shown for the duration of the block."""
+def progress_reporter(enabled: bool = True, terminal: bool | None = None) -> Iterator[ProgressReporter]:
+    """A reporter for the duration of the block: with bars if standard error is a terminal, else with lines."""
     if not enabled:
         yield ProgressReporter()
+        return
+    if not (_shows_bars() if terminal is None else terminal):
+        lines = LineReporter()
+        watcher = threading.Thread(target=lines.watch, daemon=True)
+        watcher.start()
+        try:
+            yield lines
+        finally:
+            lines.stopped.set()
+            watcher.join()
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
@@ -71,5 +121,5 @@ def progress_reporter(enabled: bool = True) -> Iterator[ProgressReporter]:
         TextColumn("{task.fields[details]}"),
         TimeRemainingColumn(compact=True),
     )
-    with Bar(*columns, console=Console(stderr=True)) as bar:
+    with Bar(*columns, console=Console(stderr=True, force_terminal=terminal)) as bar:
         yield ProgressReporter(bar)

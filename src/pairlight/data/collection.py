@@ -1,11 +1,14 @@
-"""Collections of texts to rank or encode, and how they are read from a file."""
+"""Collections of texts to rank or encode, and how they are read from a file of lines or from a table."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pairlight.core.errors import InputError
-from pairlight.text.checks import text_fault
+from pairlight.data.columns import Column, TableColumns
+from pairlight.data.readers import id_fault
+from pairlight.data.tables import EXTENSIONS, open_table
+from pairlight.text.checks import short_repr, text_fault
 
 
 @dataclass(frozen=True)
@@ -14,6 +17,7 @@ class Collection:
 
     ids: list[str] | None
     texts: list[str]
+    columns: dict[str, str] = field(default_factory=dict, compare=False)  # those of the table it was read from
 
     def __post_init__(self) -> None:
         if self.ids is not None and len(self.ids) != len(self.texts):
@@ -24,9 +28,51 @@ class Collection:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def text_id(self, number: int) -> str | None:
+        """The id of a text, None where texts have no ids."""
+        return None if self.ids is None else self.ids[number]
 
-def read_collection(source: str | Path) -> Collection:
-    """Read a UTF-8 file with one text per line; "-" reads standard input. Empty lines are skipped."""
+
+def read_collection(source: str | Path, *, text: str = "text", id: str = "id") -> Collection:
+    """Read the texts of a table (.tsv, .csv, .jsonl, .parquet) with their ids, or the lines of any other file.
+
+    `text` and `id` name columns of a table. Without them, the usual names are recognized, such as document and doc_id;
+    the ids are read if there are any. The source "-" is standard input, as lines. Empty lines are skipped.
+    """
+    if str(source).lower().endswith(EXTENSIONS):
+        return _read_table(source, text, id)
+    for name, value in (("text", text), ("id", id)):
+        if value != name:
+            raise InputError(
+                f"{source} is read as lines, which have no columns: remove this, or give a table "
+                f"({', '.join(EXTENSIONS)}).",
+                option=name,
+            )
+    return _read_lines(source)
+
+
+def _read_table(source: str | Path, text: str, id: str) -> Collection:
+    columns = TableColumns([Column("text", text), Column("id", id, required=id != "id")])
+    table = open_table(source, columns)
+    texts: list[str] = []
+    ids: list[str] = []
+    for number, row in table.rows:
+        fault = row if isinstance(row, str) else None
+        value, name = (None, None) if isinstance(row, str) else row
+        if fault is None and (problem := text_fault(value)):
+            fault = f"the text {short_repr(value)} {problem}"
+        if fault is None and "id" in columns.used:
+            fault = id_fault("id", name)
+        if fault is not None:
+            raise InputError(f"{table.name}, {table.unit} {number}: {fault}")
+        texts.append(str(value))
+        ids.append(str(name))
+    if not texts:
+        raise InputError(f"{table.name} contains no text: give at least one row.")
+    return Collection(ids if "id" in columns.used else None, texts, columns.used)
+
+
+def _read_lines(source: str | Path) -> Collection:
     name = "standard input" if source == "-" else str(source)
     try:
         content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()

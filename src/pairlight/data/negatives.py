@@ -56,8 +56,7 @@ def mine_negatives(
     if not len(positive):
         raise InputError("No label is above 0: mining negatives needs positive pairs.", option="label")
     key = _duplicate_keys(pairs)
-    _, first = np.unique(np.stack([pairs.group[positive], key[pairs.right[positive]]]), axis=1, return_index=True)
-    positive = positive[np.sort(first)]
+    positive = _distinct(pairs, positive, key)
     positive = positive[np.argsort(pairs.group[positive], kind="stable")]
 
     left, right = key[pairs.left[positive]], key[pairs.right[positive]]
@@ -120,6 +119,17 @@ def mine_negatives(
         None if pairs.left_id is None else [pairs.left_id[row] for row in left_rows],
         None if pairs.right_id is None else [pairs.right_id[row] for row in right_rows],
     ).take(range(len(lefts)))
+
+
+def count_distinct_positives(pairs: Pairs) -> int:
+    """The number of positives that `mine_negatives` uses: a positive that occurs twice in a list counts once."""
+    return len(_distinct(pairs, np.flatnonzero(pairs.labels > 0), _duplicate_keys(pairs)))
+
+
+def _distinct(pairs: Pairs, rows: Index, key: Ints) -> Index:
+    """The rows without those that repeat a right text of the same list; of equal ones, the first is kept."""
+    _, first = np.unique(np.stack([pairs.group[rows], key[pairs.right[rows]]]), axis=1, return_index=True)
+    return rows[np.sort(first)]
 
 
 def _duplicate_keys(pairs: Pairs) -> Ints:

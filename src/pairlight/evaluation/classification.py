@@ -1,4 +1,4 @@
-"""Metrics of independent pairs: classification into positives and negatives, and rank correlation with the labels."""
+"""Metrics of independent pairs: classification into positives and negatives, or correlation with graded labels."""
 
 from typing import get_args
 
@@ -20,28 +20,21 @@ def pair_metrics(scores: ArrayLike, labels: ArrayLike, *, threshold: float | Non
     they are left out: a threshold chosen on the same pairs would make them look too good. Ties count half in ROC-AUC,
     as usual. In average precision they count against the model: negatives come before positives of the same score.
 
-    Graded labels also have Spearman's rank correlation with the scores. If all graded labels are above 0, or none is,
-    it is the only metric.
+    Graded labels have Spearman's and Pearson's correlation with the scores instead: there are no two classes.
     """
     s, y = check_scores_and_labels(scores, labels)
-    graded, positive = has_grades(y), y > 0
-    metrics: dict[str, float] = {}
-    notes = []
-    if graded and (positive.all() or not positive.any()):
-        notes.append("all labels are on one side of 0, so only the rank correlation with the labels is computed")
+    if has_grades(y):
+        metrics = {"Spearman": spearman(s, y), "Pearson": pearson(s, y)}
+        return EvaluationResult("pairs", metrics, counted=len(s))
+    _, positive = positives_and_negatives(s, y)
+    metrics, notes = {}, []
+    if threshold is None:
+        notes.append("accuracy and F1 need a threshold chosen on other pairs, and none was given")
     else:
-        positives_and_negatives(s, y)
-        if threshold is None:
-            notes.append("accuracy and F1 need a threshold chosen on other pairs, and none was given")
-        else:
-            predicted = s >= check_column("threshold", [threshold])[0]
-            metrics["accuracy"] = float(np.mean(predicted == positive))
-            metrics["F1"] = 2 * float(np.sum(predicted & positive)) / float(predicted.sum() + positive.sum())
-        metrics |= {"ROC-AUC": _roc_auc(s, positive), "AP": _average_precision(s, positive)}
-        if graded:
-            notes.append("labels have more than two values: those above 0 count as positive")
-    if graded:
-        metrics["Spearman"] = spearman(s, y)
+        predicted = s >= check_column("threshold", [threshold])[0]
+        metrics["accuracy"] = float(np.mean(predicted == positive))
+        metrics["F1"] = 2 * float(np.sum(predicted & positive)) / float(predicted.sum() + positive.sum())
+    metrics |= {"ROC-AUC": _roc_auc(s, positive), "AP": _average_precision(s, positive)}
     return EvaluationResult("pairs", metrics, counted=len(s), threshold=threshold, notes=tuple(notes))
 
 
@@ -56,11 +49,17 @@ def spearman(a: ArrayLike, b: ArrayLike) -> float:
 
     The correlation with constant values is 0, and that of two constants is 1.
     """
-    x, y = (_ranks(np.asarray(each)) for each in (a, b))
+    return pearson(_ranks(np.asarray(a)), _ranks(np.asarray(b)))
+
+
+def pearson(a: ArrayLike, b: ArrayLike) -> float:
+    """Compute Pearson's correlation; that with constant values is 0, and that of two constants is 1."""
+    x, y = (np.asarray(each, np.float64) for each in (a, b))
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return float(np.ptp(x) == np.ptp(y))
-    x, y = x - x.mean(), y - y.mean()
-    return float(x @ y / np.sqrt((x @ x) * (y @ y)))
+    x, y = (each - each.mean() for each in (x, y))
+    x, y = (each / np.abs(each).max() for each in (x, y))  # squares of very small or large numbers would be 0 or inf
+    return float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1, 1))
 
 
 def _ranks(values: NDArray[np.generic]) -> Column:

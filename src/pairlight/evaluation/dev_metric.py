@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError, unknown_name
 from pairlight.data.pairs import Pairs
-from pairlight.evaluation.classification import best_threshold
+from pairlight.evaluation.classification import best_threshold, has_grades
 from pairlight.evaluation.evaluate import evaluate_scores
 from pairlight.evaluation.metrics import PAIR_METRICS, RANKING_METRICS, TaskType, ThresholdMetric
 
@@ -19,7 +19,7 @@ def dev_metric(dev: Pairs, scores: NDArray[np.float32], metric: str) -> float:
     if not np.isfinite(scores).all():
         return float("nan")
     threshold = None
-    if metric in _THRESHOLD_METRICS:
+    if metric in _THRESHOLD_METRICS and not has_grades(dev.labels):
         threshold = best_threshold(scores, dev.labels, _THRESHOLD_METRICS[metric])
     task: TaskType = "pairs" if metric in PAIR_METRICS else "ranking"
     metrics = evaluate_scores(dev, scores, task=task, threshold=threshold).metrics

@@ -1,11 +1,12 @@
 """Compares models on the same data: trains each with several seeds and writes a leaderboard."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from pairlight.core.errors import InputError
+from pairlight.core.errors import InputError, unknown_name
 from pairlight.core.files import write_json
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
@@ -21,6 +22,8 @@ from pairlight.experiments.runner import RunLog, check_failures, run_all
 from pairlight.experiments.runs import train_and_save
 from pairlight.experiments.spec import RunResult, RunSpec
 from pairlight.experiments.store import ResultStore
+from pairlight.models import model_class
+from pairlight.models.settings import check_settings, model_settings
 from pairlight.training.config import TrainingConfig
 from pairlight.training.examples import with_mined_negatives
 
@@ -38,6 +41,22 @@ def complete_splits(train: Pairs, dev: Pairs | None = None, test: Pairs | None =
     if dev is None:
         train, dev = split(train, (0.9, 0.1))
     return {"train": train, "dev": dev, "test": test}
+
+
+def with_settings(specs: Sequence[RunSpec], settings: Values) -> list[RunSpec]:
+    """The runs with these settings for every model that has them; a setting that no model has is an error."""
+    known = {spec.model: model_settings(model_class(spec.model)) for spec in specs}
+    for name in settings:
+        if not any(name in own for own in known.values()):
+            raise unknown_name(
+                "setting", name, sorted({each for own in known.values() for each in own}), option="settings"
+            )
+    changed = []
+    for spec in specs:
+        own = {name: value for name, value in settings.items() if name in known[spec.model]}
+        checked = check_settings(spec.model, model_class(spec.model), {**spec.settings, **own})
+        changed.append(replace(spec, settings=checked))
+    return changed
 
 
 def compare_models(
@@ -64,6 +83,7 @@ def compare_models(
     models = len({spec.model for spec in specs})
     runs = out / "runs"
     reporter.say(f"Models: {models}, runs: {len(specs)}. Finished runs are kept in {runs}.")
+    reporter.update("Comparing", 0.0, f"0 of {len(specs)} runs")
     log, first = RunLog(reporter), specs[0].seed
     finished = 0
 

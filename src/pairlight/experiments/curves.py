@@ -1,5 +1,6 @@
 """Draws learning curves: training loss and dev metric after every epoch."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -38,10 +39,14 @@ def figure(path: Path, rows: int, columns: int, width: float, height: float) -> 
 
 
 def draw_curves(path: Path, curves: Mapping[str, Sequence[Epochs]], metric: str) -> None:
-    """Draw one plot for each label with a line for each seed; nothing is written if no label has an epoch."""
+    """Draw one plot for each label with a line for each seed; nothing is written if no label has an epoch.
+
+    The axis of the metric is the same in all plots, so that they can be compared.
+    """
     shown = {label: seeds for label, seeds in curves.items() if any(seeds)}
     if not shown:
         return
+    lowest, highest = _metric_range(shown)
     columns = min(3, len(shown))
     rows = -(-len(shown) // columns)
     with figure(path, rows, columns, 3.4, 2.3) as axes:
@@ -56,6 +61,7 @@ def draw_curves(path: Path, curves: Mapping[str, Sequence[Epochs]], metric: str)
                 other.plot(numbers, _points(epoch.metric for epoch in epochs), color=DEV, lw=1.2, **dots)
                 if any(epoch.test is not None for epoch in epochs):
                     other.plot(numbers, _points(epoch.test for epoch in epochs), color=TEST, lw=1.2, ls=":", **dots)
+            other.set_ylim(lowest, highest)
             ax.set_title(label, fontsize=9)
             ax.set_xlabel("epoch")
             ax.locator_params(axis="x", integer=True)
@@ -65,6 +71,15 @@ def draw_curves(path: Path, curves: Mapping[str, Sequence[Epochs]], metric: str)
             other.set_ylabel(f"dev {metric} (line){test}", color=DEV, fontsize=8 if has_test else 9)
             for side in (ax, other):
                 side.ticklabel_format(axis="y", useOffset=False)
+
+
+def _metric_range(curves: Mapping[str, Sequence[Epochs]]) -> tuple[float, float]:
+    """The limits of an axis that all values of the metric fit on."""
+    epochs = [epoch for seeds in curves.values() for run in seeds for epoch in run]
+    values = [value for epoch in epochs for value in (epoch.metric, epoch.test) if value is not None]
+    finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
+    margin = 0.05 * (max(finite) - min(finite)) or 0.05
+    return min(finite) - margin, max(finite) + margin
 
 
 def _points(values: Iterable[float | None]) -> list[float]:

@@ -75,6 +75,7 @@ def run_demo(out: Path, seed: int = 1, reporter: ProgressReporter | None = None)
         splits["dev"],
         settings=SETTINGS,
         options={**OPTIONS, "seed": seed},
+        baseline=False,
         reporter=reporter,
     )
     scores = run.trained.scorer().score_pairs(splits["test"])

@@ -1,4 +1,4 @@
-"""Explains test examples that only one of two models gets right."""
+"""Explains test examples that only one of two models gets right, or whose graded label one predicts better."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from pairlight.core.errors import InputError
 from pairlight.core.files import write_text
 from pairlight.data.pairs import Pairs
+from pairlight.evaluation.classification import has_grades
 from pairlight.evaluation.evaluate import task_type
+from pairlight.evaluation.validation import Column
 from pairlight.experiments.leaderboard import DisagreementSummary
 from pairlight.experiments.records import read_record, write_record
 from pairlight.explain.data import ReportCase
@@ -17,18 +20,20 @@ from pairlight.explain.error_analysis import (
     ModelError,
     classification_errors,
     error_threshold,
+    predicted_labels,
     ranking_errors,
 )
 from pairlight.explain.render.html import report_page
 from pairlight.inference.model_folder import CONFIG
 from pairlight.matcher import Matcher
 
+MARGIN = 0.1  # share of the label scale by which one of two predicted labels must be closer
 LIMIT = 5  # explained examples for each model, so that a page stays below 1 MB
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """How many examples only the first and only the second model gets right, and some of them explained."""
+    """How many examples only the first and only the second model gets right, or closer, and some of them explained."""
 
     models: tuple[str, str]
     counts: tuple[int, int]
@@ -63,13 +68,39 @@ def disagreement(one: "EvaluatedModel", other: "EvaluatedModel", limit: int = LI
 
     A ranking list is right if a positive is ranked first; it is shown next to the negative that the other model ranks
     first. A pair is right if it is on the correct side of the threshold of the model.
+
+    Graded pairs are counted for the model whose predicted label is closer by more than a tenth of the label scale, and
+    those with the largest difference between the two errors come first.
     """
+    if one.predicted is not None:
+        return _graded_disagreement(one, other, limit)
     counts, cases = [], []
     for winner, loser in ((one, other), (other, one)):
         errors = [error for key, error in loser.errors.items() if key not in winner.errors]
         errors = [error for error in errors if loser.categorizer.has_words(error)]
         counts.append(len(errors))
         cases += [_case((one, other), winner, loser, error) for error in errors[:limit]]
+    return Disagreement((one.name, other.name), (counts[0], counts[1]), tuple(cases))
+
+
+def _graded_disagreement(one: "EvaluatedModel", other: "EvaluatedModel", limit: int) -> Disagreement:
+    margin = MARGIN * float(np.ptp(one.pairs.labels))
+    counts: list[int] = []
+    cases: list[ReportCase] = []
+    for winner, loser in ((one, other), (other, one)):
+        gain = loser.label_gaps - winner.label_gaps
+        rows = [row for row in np.argsort(-gain, kind="stable").tolist() if gain[row] > margin]
+        rows = [row for row in rows if winner.categorizer.has_words(ModelError((row,), "", ()))]
+        counts.append(len(rows))
+        cases += [
+            ReportCase(
+                tuple(model.matcher.explain(*model.categorizer.texts(row)) for model in (one, other)),
+                f"{winner.name} is closer to the label {one.pairs.labels[row]:g}, by {gain[row]:.3g}.",
+                (one.role(row), other.role(row)),
+                (f"{winner.name} is closer",),
+            )
+            for row in rows[:limit]
+        ]
     return Disagreement((one.name, other.name), (counts[0], counts[1]), tuple(cases))
 
 
@@ -81,13 +112,26 @@ class EvaluatedModel:
         self.categorizer = ErrorCategorizer(matcher.scorer.tokenizer, pairs)
         self.scores = matcher.predict(pairs)
         self.ranks = task_type(pairs) == "ranking"
-        self.threshold = 0.0 if self.ranks else error_threshold(matcher.calibration, pairs, self.scores)
+        self.predicted: Column | None = None  # the labels, where they are graded
+        self.threshold = 0.0
+        errors: list[ModelError] = []
         if self.ranks:
             errors = ranking_errors(pairs, self.scores)
+        elif has_grades(pairs.labels):
+            self.predicted = predicted_labels(matcher.calibration, pairs, self.scores)
         else:
+            self.threshold = error_threshold(matcher.calibration, pairs, self.scores)
             errors = classification_errors(pairs, self.scores, self.threshold)
         # By list for rankings, otherwise by pair; the worst error first.
         self.errors: dict[int, ModelError] = {self._key(error.rows[-1]): error for error in errors}
+
+    @property
+    def label_gaps(self) -> Column:
+        """How far each predicted label is from the graded label."""
+        if self.predicted is None:
+            raise InputError("These labels are not graded, so no labels are predicted.")
+        gaps: Column = np.abs(self.predicted - self.pairs.labels)
+        return gaps
 
     def top(self, row: int) -> int:
         """The row that the model ranks first in the list of this row."""
@@ -95,7 +139,9 @@ class EvaluatedModel:
         return int(rows[self.scores[rows].argmax()])
 
     def role(self, row: int) -> str:
-        """How the model ranks or classifies this row."""
+        """How the model ranks or classifies this row, or the label that it predicts."""
+        if self.predicted is not None:
+            return f"{self.name}: predicted {self.predicted[row]:.3g}, label {self.pairs.labels[row]:g}"
         if not self.ranks:
             gap = float(self.scores[row]) - self.threshold
             return f"{self.name}: {abs(gap):.3g} {'above' if gap >= 0 else 'below'} its threshold"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pairlight.core.files import write_json
+from pairlight.evaluation.metrics import GRADE_METRICS
 from pairlight.experiments.executor import Failed
 from pairlight.experiments.page import (
     PageBlock,
@@ -119,9 +120,11 @@ def _blocks(leaderboard: Leaderboard) -> list[PageBlock]:
     ]
     best = next((row.disagreements.best for row in rows if row.disagreements), None)
     if best is not None:
+        graded = metric in GRADE_METRICS
+        shown = "whose label {} predicts better by a tenth of the scale" if graded else "that only {} gets right"
         blocks.append(
-            f"Disagreements: test examples that only {best} gets right + test examples that only the model of the row "
-            "gets right, for the first seed. The link leads to explanations by both models."
+            f"Disagreements: test examples {shown.format(best)} + test examples {shown.format('the model of the row')},"
+            " for the first seed. The link leads to explanations by both models."
         )
     if leaderboard.curves is not None:
         blocks += [PageHeading("Learning curves"), PageImage(leaderboard.curves, CURVES)]

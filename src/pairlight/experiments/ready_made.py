@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pairlight.core.files import write_json
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
@@ -17,7 +16,10 @@ from pairlight.training.trainer import train
 
 BLOCK = 200  # consecutive rows that are kept in one split
 NEAR, ADJACENT, RANDOM = 8, 6, 2  # negatives: 6 of the answers up to 8 rows away, and 2 random ones
-LICENSES = {"qa-small": "CC BY-SA 4.0 (SQuAD, SQuADShifts)", "sim-small": "CC BY-SA 4.0 (STS benchmark)"}
+ABOUT_DATA = {
+    "qa-small": "Trained on question-answer pairs of SQuAD and SQuADShifts (license CC BY-SA 4.0).",
+    "sim-small": "Trained on the STS benchmark (license CC BY-SA 4.0).",
+}
 
 
 def build_ready_made(
@@ -29,15 +31,16 @@ def build_ready_made(
     run = train("late-interaction", splits["train"], splits["dev"], options=options, reporter=reporter)
     scorer = run.trained.scorer()
     metrics = evaluate_scores(splits["test"], scorer.score_pairs(splits["test"]), threshold=None).metrics
-    save_model(out, run.trained, results={"test": metrics}, command=command)
-    write_json(out / "license.json", {"training data": LICENSES[name]})
+    save_model(out, run.trained, results={"test": metrics}, command=command, about_data=ABOUT_DATA[name])
     return metrics
 
 
 def sentence_similarity() -> Splits:
     """The English STS benchmark."""
-    names = {"left": "sentence1", "right": "sentence2", "label": "score"}
-    return {split: read_pairs(data_file("stsb", f"stsb-en-{split}.csv"), **names)[0] for split in SPLITS}
+    files = {split: data_file("stsb", f"stsb-en-{split}.csv") for split in SPLITS}
+    return {
+        split: read_pairs(file, left="sentence1", right="sentence2", label="score")[0] for split, file in files.items()
+    }
 
 
 def answer_sentences(seed: int = 0) -> Splits:

@@ -30,7 +30,9 @@ def train_run(spec: RunSpec, splits: Splits) -> tuple[Matcher, RunResult]:
     """Train on train, select the epoch on dev, and evaluate on dev and test."""
     started = time.perf_counter()
     options: dict[str, Any] = {**spec.options, "seed": spec.seed}
-    matcher = Matcher(spec.model, **spec.settings).fit(splits["train"], splits["dev"], progress=False, **options)
+    matcher = Matcher(spec.model, **spec.settings).fit(
+        splits["train"], splits["dev"], baseline=False, progress=False, **options
+    )
     check_finished(matcher.history)
     return matcher, RunResult(
         model=spec.model,
@@ -71,7 +73,7 @@ def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
     """Train on labeled pairs, and measure accuracy on dev and test after every epoch at the best threshold for dev."""
     started = time.process_time()
     texts: dict[str, TokenizedTexts] = {}
-    on_test: list[float] = []
+    on_test: list[float] = []  # from epoch 0 on
 
     def scores_on(scorer: ModelScorer, split: str) -> Scores:
         pairs = splits[split]
@@ -102,7 +104,7 @@ def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
         options=spec.options,
         dev=dev.metrics,
         test=test.metrics,
-        epochs=tuple(replace(epoch, test=on_test[i]) for i, epoch in enumerate(epochs_of(run.history))),
+        epochs=tuple(replace(epoch, test=on_test[epoch.epoch]) for epoch in epochs_of(run.history)),
         train_seconds=train_seconds(run.history),
         seconds=round(time.process_time() - started, 1),
         parameters=trained_parameters(run.trained.model),

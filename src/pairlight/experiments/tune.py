@@ -153,7 +153,9 @@ def tune(
 def run_trial(spec: RunSpec, splits: Splits) -> TrialResult:
     """Train once; the dev metric of the best epoch is the result."""
     options = {**spec.options, "seed": spec.seed}
-    run = train_model(spec.model, splits["train"], splits["dev"], settings=spec.settings, options=options)
+    run = train_model(
+        spec.model, splits["train"], splits["dev"], settings=spec.settings, options=options, baseline=False
+    )
     check_finished(run.history)
     return TrialResult(str(run.trained.training["metric"]), run.history.best)
 

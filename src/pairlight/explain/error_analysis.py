@@ -10,10 +10,11 @@ import numpy as np
 from pairlight.core.errors import InputError
 from pairlight.core.progress import Progress
 from pairlight.data.pairs import Floats, Pairs
-from pairlight.evaluation.calibration import Calibration
-from pairlight.evaluation.classification import best_threshold
+from pairlight.evaluation.calibration import Calibration, fit_label_scale
+from pairlight.evaluation.classification import best_threshold, has_grades
 from pairlight.evaluation.evaluate import task_type
 from pairlight.evaluation.metrics import TaskType
+from pairlight.evaluation.validation import Column
 from pairlight.explain.data import Explanation, ReportCase
 from pairlight.explain.explain import explain_pair
 from pairlight.inference.scorer import ModelScorer
@@ -55,8 +56,8 @@ def error_analysis(
 
     In a ranking, a list is an error if a negative is ranked first. It is shown next to the best positive, and the error
     is worse the lower that is ranked. For labeled pairs, an error is a score on the wrong side of the threshold, and it
-    is worse the farther it is from it. `scores` are the scores of the pairs, if already known; the default `task` is
-    that of `task_type`.
+    is worse the farther it is from it; for graded labels, it is the distance of the predicted label. `scores` are the
+    scores of the pairs, if already known; the default `task` is that of `task_type`.
     """
     if limit < 1:
         raise InputError(f"limit={limit} must be at least 1.", option="limit")
@@ -64,6 +65,8 @@ def error_analysis(
     is_ranking = (task or task_type(pairs)) == "ranking"
     if is_ranking:
         errors = ranking_errors(pairs, scores)
+    elif has_grades(pairs.labels):
+        errors = graded_errors(pairs, predicted_labels(calibration, pairs, scores))
     else:
         errors = classification_errors(pairs, scores, error_threshold(calibration, pairs, scores))
     categorizer = ErrorCategorizer(scorer.tokenizer, pairs)
@@ -99,7 +102,7 @@ def error_threshold(calibration: Calibration | None, pairs: Pairs, scores: Float
 
     If all pairs are positive, or none is, no pair counts as an error.
     """
-    if calibration is not None:
+    if calibration is not None and calibration.threshold is not None:
         return calibration.threshold
     positive = pairs.labels > 0
     if positive.all() or not positive.any():
@@ -118,6 +121,23 @@ def classification_errors(pairs: Pairs, scores: Floats, threshold: float) -> lis
         role, side = ("False negative", "below") if positive[row] else ("False positive", "above")
         description = f"{role}: {gap:.3g} {side} the threshold of {threshold:.3g}."
         found.append(ModelError((row,), description, (role,)))
+    return found
+
+
+def predicted_labels(calibration: Calibration | None, pairs: Pairs, scores: Floats) -> Column:
+    """The graded labels that scores stand for, on the scale of the calibration, otherwise on that of these pairs."""
+    scale = None if calibration is None else calibration.label_scale
+    return (scale or fit_label_scale(scores, pairs.labels)).label(scores)
+
+
+def graded_errors(pairs: Pairs, predicted: Column) -> list[ModelError]:
+    """Pairs by the distance of the predicted from the given label, the largest first."""
+    gaps = predicted - pairs.labels
+    found = []
+    for row in np.argsort(-np.abs(gaps), kind="stable").tolist():
+        side = "above" if gaps[row] > 0 else "below"
+        description = f"The predicted label {predicted[row]:.3g} is {abs(gaps[row]):.3g} {side} the label."
+        found.append(ModelError((row,), description, (f"Label {pairs.labels[row]:g}, predicted {predicted[row]:.3g}",)))
     return found
 
 

@@ -88,7 +88,7 @@ def explain_pair(
         tuple(findings.paths),
         tuple(findings.tables),
         tuple(notes),
-        None if calibration is None else float(calibration.probability([trace.score])[0]),
+        float(calibration.probability([trace.score])[0]) if calibration and calibration.has_probability else None,
     )
     return explanation if word_numbers is None else join_subwords(explanation, *word_numbers)
 

@@ -14,7 +14,11 @@ Matcher.load("this folder").predict([("left text", "right text")])
 
 
 def model_card(
-    model: PairModel, config: Mapping[str, Any], results: Mapping[str, Mapping[str, float]], command: str | None
+    model: PairModel,
+    config: Mapping[str, Any],
+    results: Mapping[str, Mapping[str, float]],
+    command: str | None,
+    about_data: str | None,
 ) -> str:
     """The card for a model and the contents of its config.json."""
     size = sum(parameter.numel() for parameter in model.parameters())
@@ -31,6 +35,7 @@ def model_card(
                 for part, about in config["data"].items()
             ],
         ),
+        *([about_data] if about_data else []),
         "## Settings",
         _table(config["settings"]),
         "## Training",

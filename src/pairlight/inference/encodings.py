@@ -24,7 +24,7 @@ from pairlight.text.tokenizer import TokenizedTexts
 if TYPE_CHECKING:
     from pairlight.inference.scorer import Scorer
 
-FORMAT = "pairlight-encodings-2"
+FORMAT = "pairlight-encodings-3"
 DTYPES: dict[str, type[np.generic]] = {"fp32": np.float32, "fp16": np.float16, "int8": np.int8}
 CHUNK = 4096  # texts encoded at a time
 BLOCK = 2**14  # rows matched at a time: fewer cost more calls, more do not fit in the cache
@@ -45,6 +45,8 @@ class Encodings:
     fingerprint: str  # of the scorer that made these encodings; no other can use them
     ids: NDArray[np.int32] | None = None  # [rows] the word ids; None where a text is one vector
     scale: NDArray[np.float32] | None = None  # [rows] the factor of int8 values
+    text_ids: NDArray[np.uint8] | None = None  # the ids of the texts, concatenated; None where texts have no ids
+    text_ids_start: NDArray[np.int64] | None = None  # [T+1]
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -61,8 +63,20 @@ class Encodings:
         """The text itself."""
         if not 0 <= number < len(self):
             raise IndexError(number)
-        a, b = self.utf8_start[number : number + 2]
-        return self.utf8[a:b].tobytes().decode("utf-8", "surrogatepass")
+        return _decoded(self.utf8, self.utf8_start, number)
+
+    def text_id(self, number: int) -> str | None:
+        """The id of a text, None where texts have no ids."""
+        if self.text_ids is None or self.text_ids_start is None:
+            return None
+        return _decoded(self.text_ids, self.text_ids_start, number)
+
+    def with_text_ids(self, ids: Sequence[str]) -> Self:
+        """The same encodings with an id for each text."""
+        if len(ids) != len(self):
+            raise InputError(f"There are {len(ids)} ids for {len(self)} encoded texts: give one id for each text.")
+        text_ids, start = _encoded(ids)
+        return replace(self, text_ids=text_ids, text_ids_start=start)
 
     def astype(self, dtype: str) -> Self:
         """The same encodings at another precision; int8 has a scale per row."""
@@ -138,10 +152,12 @@ class Encodings:
         arrays: dict[str, Array | None] = {
             "start": self.start,
             "utf8_start": self.utf8_start,
+            "text_ids_start": self.text_ids_start,
             "scale": self.scale,
             "ids": self.ids,
             "x": self.x,
             "utf8": self.utf8,
+            "text_ids": self.text_ids,
         }
         return {name: array for name, array in arrays.items() if array is not None}
 
@@ -155,8 +171,13 @@ class Encodings:
             or any(array.shape != (rows,) for array in per_row)
             or self.start.shape != self.utf8_start.shape
             or [*self.start[[0, -1]], *self.utf8_start[[0, -1]]] != [0, rows, 0, size]
+            or (self.text_ids is None) != (self.text_ids_start is None)
         ):
             raise ValueError
+        if self.text_ids is not None and self.text_ids_start is not None:
+            whole = self.text_ids_start.shape == self.start.shape
+            if not whole or [*self.text_ids_start[[0, -1]]] != [0, len(self.text_ids)]:
+                raise ValueError
 
     def _fp32(self, first: int, last: int) -> torch.Tensor:
         """Some rows as fp32."""
@@ -187,15 +208,13 @@ def encode_right_texts(
         )
         if progress is not None:
             progress((at + len(numbers)) / len(texts))
-    encoded_texts = [text.encode("utf-8", "surrogatepass") for text in texts]
     if not chunks:
         chunks = [(*_quantized(np.zeros((0, 1), np.float32), dtype), None, np.zeros(0, np.int64))]
     x, scale, ids, lengths = (_concatenated(column) for column in zip(*chunks, strict=True))
     return Encodings(
         x,
         _starts(lengths),
-        np.frombuffer(bytearray(b"".join(encoded_texts)), np.uint8),
-        _starts(np.array([len(each) for each in encoded_texts], np.int64)),
+        *_encoded(texts),
         name,
         fingerprint,
         ids,
@@ -257,6 +276,18 @@ def _quantized(x: NDArray[np.float32], dtype: str) -> tuple[Array, NDArray[np.fl
 
 def _concatenated(parts: tuple[Any, ...]) -> Any:
     return None if parts[0] is None else np.concatenate(parts)
+
+
+def _encoded(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Texts as one array of bytes, and where each of them starts."""
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    lengths = np.array([len(each) for each in encoded], np.int64)
+    return np.frombuffer(bytearray(b"".join(encoded)), np.uint8), _starts(lengths)
+
+
+def _decoded(utf8: NDArray[np.uint8], start: NDArray[np.int64], number: int) -> str:
+    a, b = start[number : number + 2]
+    return utf8[a:b].tobytes().decode("utf-8", "surrogatepass")
 
 
 def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -49,8 +49,12 @@ def save_model(
     *,
     results: Mapping[str, Mapping[str, float]] | None = None,
     command: str | None = None,
+    about_data: str | None = None,
 ) -> None:
-    """Write a model folder; `results` and `command` go into its card. config.json is written last."""
+    """Write a model folder; `results`, `command` and `about_data`, such as a license, go into its card.
+
+    config.json is written last.
+    """
     files = {
         TOKENIZER: trained.tokenizer.to_bytes(),
         WEIGHTS: save_tensors({name: t.contiguous() for name, t in trained.model.state_dict().items()}),
@@ -69,7 +73,7 @@ def save_model(
     for name, content in files.items():
         with atomic_write(folder / name) as file:
             file.write(content)
-    write_text(folder / CARD, model_card(trained.model, config, results or {}, command))
+    write_text(folder / CARD, model_card(trained.model, config, results or {}, command, about_data))
     write_text(folder / CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -1,9 +1,14 @@
 """Soft alignment of two texts, and the comparison and pooling that follow it in ESIM."""
 
-import torch
+from dataclasses import replace
 
+import torch
+from torch.nn import functional
+
+from pairlight.layers.basic import Linear, Sequential
 from pairlight.layers.layer import Layer
-from pairlight.layers.types import Array, Grid, Seq
+from pairlight.layers.tracing import is_watched
+from pairlight.layers.types import Array, Grid, Seq, tile_left_vectors
 
 
 class SoftAlignment(Layer):
@@ -11,12 +16,15 @@ class SoftAlignment(Layer):
 
     def forward(self, s: Grid, u: Seq, v: Seq) -> tuple[Seq, Seq]:
         to_right, to_left = self.weights(s)
-        return u.with_x(to_right @ v.with_x(v.x).x), v.with_x(to_left.mT @ u.with_x(u.x).x)
+        u, v = without_padding(u), without_padding(v)
+        return without_padding(replace(u, x=to_right @ v.x)), without_padding(replace(v, x=to_left.mT @ u.x))
 
     def weights(self, s: Grid) -> tuple[Array, Array]:
         """The attention of left words to right words, and of right words to left words: [B, L, R] each."""
-        # The smallest finite number instead of -inf, so that rows of padding and their gradients stay finite.
-        e = s.x[:, 0].masked_fill(~s.mask, torch.finfo(s.x.dtype).min)  # [B, L, R]
+        e = s.x[:, 0]  # [B, L, R]
+        if not s.mask.all():
+            # The smallest finite number instead of -inf, so that rows of padding and their gradients stay finite.
+            e = e.masked_fill(~s.mask, torch.finfo(e.dtype).min)
         return e.softmax(2), e.softmax(1)
 
 
@@ -25,8 +33,33 @@ def compare(u: Seq, aligned: Seq) -> Seq:
     return u.with_x(torch.cat([u.x, aligned.x, u.x - aligned.x, u.x * aligned.x], -1))
 
 
+def fused_comparison(project: Sequential, whole: Seq, u: Seq, aligned: Seq) -> Seq:
+    """project(compare(u, aligned)) for a projection that starts with a linear layer; `whole` is u before `tile_left`.
+
+    With the parts of its weight, W [u ; ũ ; u - ũ ; u ũ] = (W1 + W3) u + (W2 - W3) ũ + W4 (u ũ): a quarter less to
+    multiply, and the first product is that of all pairs with the same left text. Layers that are watched by a trace run
+    one after the other.
+    """
+    linear, *rest = project.steps
+    if not isinstance(linear, Linear) or is_watched(project, *project.steps):
+        m = compare(u, aligned)
+        return m.with_x(project(m.x))
+    own, other, difference, both = linear.weight.chunk(4, 1)  # [outputs, D] each
+    y = tile_left_vectors(functional.linear(whole.x, own + difference, linear.bias), u.x)[0].flatten(0, 1)
+    y = y.addmm(aligned.x.flatten(0, 1), (other - difference).mT)
+    y = y.addmm((u.x * aligned.x).flatten(0, 1), both.mT).view(*u.mask.shape, -1)
+    for step in rest:
+        y = step(y)
+    return without_padding(replace(u, x=y))
+
+
+def without_padding(u: Seq) -> Seq:
+    """The same sequence, zero under padding; not copied if there is none."""
+    return u if u.mask.all() else u.with_x(u.x)
+
+
 def mean_max_pool(u: Seq) -> Array:
     """[mean of x_t ; max of x_t in every dimension] over the words of a text.   Seq -> [B, 2·D]"""
-    padding = ~u.mask[..., None]
-    mean = u.x.masked_fill(padding, 0).sum(1) / u.lengths[:, None]
-    return torch.cat([mean, u.x.masked_fill(padding, -torch.inf).amax(1)], -1)
+    x = without_padding(u).x
+    below = x if u.mask.all() else x.masked_fill(~u.mask[..., None], -torch.inf)
+    return torch.cat([x.sum(1) / u.lengths[:, None], below.amax(1)], -1)

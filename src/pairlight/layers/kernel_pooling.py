@@ -1,9 +1,10 @@
 """K-NRM's kernel pooling: differentiable counts of similarities near given values."""
 
-import torch
-
+from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_counts
 from pairlight.layers.layer import Layer
-from pairlight.layers.types import Array, Grid
+from pairlight.layers.ngrams import NgramCosine
+from pairlight.layers.tracing import is_watched
+from pairlight.layers.types import Array, Grid, Seq, tile_left_vectors
 
 EXACT_SIGMA = 1e-3  # the width of the kernel of exact matches
 MIN_COUNT = 1e-10  # counts are clipped to this before the logarithm
@@ -24,10 +25,23 @@ class KernelPooling(Layer):
         self.sigma = [EXACT_SIGMA, *(1 / count for _ in range(count))]
 
     def forward(self, s: Grid, a: Array, b: Array) -> Array:
-        x = torch.where(s.mask[:, None], s.x, 0)
-        a = a.masked_fill(~s.mask.any(2), 0)[:, None, :, None]
-        b = b.masked_fill(~s.mask.any(1), 0)[:, None, None, :]
-        # One kernel at a time and in place: all at once would write a K times larger grid several times.
-        near = ((x - mu).square().mul_(-0.5 / sigma**2).exp_() for mu, sigma in zip(self.mu, self.sigma, strict=True))
-        counts = torch.stack([(each * b).sum(-1) for each in near], 2)  # [B, C, K, L]
-        return (counts.clamp(min=MIN_COUNT).log().mul(LOG_SCALE) @ a).flatten(1)
+        in_row, in_column = s.mask.any(2), s.mask.any(1)
+        return self.features(kernel_counts(s.x, b, in_row.sum(1), in_column.sum(1), self.mu, self.sigma), a, in_row)
+
+    def features(self, counts: Array, a: Array, mask: Array) -> Array:
+        """The weighted sums of the logarithms of counts[B,C,L,K].   -> [B, C·K]"""
+        weights = a.masked_fill(~mask, 0)[:, None, None]  # [B, 1, 1, L]
+        return (weights @ counts.clamp(min=MIN_COUNT).log().mul(LOG_SCALE)).flatten(1)
+
+
+def fused_kernel_pooling(interact: NgramCosine, aggregate: KernelPooling, u: Seq, v: Seq, a: Array, b: Array) -> Array:
+    """aggregate(interact(u, v), a, b), computed without normalizing the vectors or ordering the grid by channels.
+
+    Layers that are watched by a trace run one after the other.
+    """
+    if is_watched(interact, aggregate):
+        phi: Array = aggregate(interact(u, v), a, b)
+        return phi
+    grams = interact.split(u), interact.split(v)
+    counts = cosine_counts(*grams, b, u.lengths, v.lengths, aggregate.mu, aggregate.sigma)
+    return aggregate.features(counts, a, tile_left_vectors(u.mask, v.mask)[0])

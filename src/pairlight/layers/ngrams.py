@@ -1,11 +1,14 @@
 """Vectors of word n-grams of several lengths, and their cosine similarities."""
 
-import torch
+from typing import Any
 
-from pairlight.layers.convolution import Conv
+import torch
+from torch.autograd.function import FunctionCtx, once_differentiable
+
+from pairlight.layers.convolution import Conv, unfold
 from pairlight.layers.interactions import Interaction, unit
 from pairlight.layers.layer import Layer
-from pairlight.layers.types import Grid, Seq, masked_grid, tile_left
+from pairlight.layers.types import Array, Grid, Seq, masked_grid, tile_left
 
 
 class NgramConv(Layer):
@@ -18,7 +21,48 @@ class NgramConv(Layer):
         self.convs = [Conv(dim, filters, n + 1) for n in range(grams)]
 
     def forward(self, u: Seq) -> Seq:
-        return u.with_x(torch.cat([conv(u).x.relu() for conv in self.convs], -1))
+        # A window of the longest n-gram starts with those of the shorter ones.
+        grams = len(self.convs)
+        windows = unfold(u, grams, 0, grams - 1)
+        parameters = [each for conv in self.convs for each in (conv.filters.weight, conv.filters.bias)]
+        return Seq(_PrefixLinearRelu.apply(windows, u.mask, *parameters), u.mask, u.ids)  # type: ignore[no-untyped-call]
+
+
+class _PrefixLinearRelu(torch.autograd.Function):
+    """relu(W_n x[:size of W_n] + b_n) for n = 1, 2, .., next to each other, and 0 where the mask is false.
+
+    The composition of PyTorch functions would copy the result several times in each direction.
+    """
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: Array, mask: Array, *parameters: Array) -> Array:
+        weights, biases = parameters[::2], parameters[1::2]
+        rows = x.reshape(-1, x.shape[-1])
+        y = x.new_empty(len(rows), sum(map(len, weights)))
+        parts = y.split([len(weight) for weight in weights], 1)
+        for weight, bias, part in zip(weights, biases, parts, strict=True):
+            torch.addmm(bias, rows[:, : weight.shape[1]], weight.mT, out=part)
+        y.relu_()
+        if not mask.all():
+            y.masked_fill_(~mask.reshape(-1, 1), 0)
+        ctx.save_for_backward(x, y, *weights)
+        return y.view(*x.shape[:-1], -1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, d_y: Array) -> tuple[Any, ...]:
+        x, y, *weights = ctx.saved_tensors  # type: ignore[attr-defined]
+        rows = x.reshape(-1, x.shape[-1])
+        # Where the mask is false, y is 0, and so is this gradient.
+        d_sums = torch.ops.aten.threshold_backward(d_y.reshape(y.shape), y, 0)
+        d_rows = torch.zeros_like(rows) if ctx.needs_input_grad[0] else None  # type: ignore[attr-defined]
+        gradients: list[Array] = []
+        for weight, part in zip(weights, d_sums.split([len(weight) for weight in weights], 1), strict=True):
+            size = weight.shape[1]
+            gradients += [part.mT @ rows[:, :size], part.sum(0)]
+            if d_rows is not None:
+                d_rows[:, :size].addmm_(part, weight)
+        return None if d_rows is None else d_rows.view_as(x), None, *gradients
 
 
 class NgramCosine(Interaction):
@@ -36,4 +80,8 @@ class NgramCosine(Interaction):
 
     def normalize(self, u: Seq) -> Seq:
         """Every n-gram vector with length 1."""
-        return u.with_x(unit(u.x.view(*u.x.shape[:2], self.grams, -1)).flatten(2))
+        return u.with_x(unit(self.split(u)).flatten(2))
+
+    def split(self, u: Seq) -> Array:
+        """The n-gram vectors of each length: [B, L, grams, D]."""
+        return u.x.view(*u.x.shape[:2], self.grams, -1)

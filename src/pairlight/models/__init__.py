@@ -37,6 +37,9 @@ MODELS: dict[str, str] = {
     "late-interaction": "pairlight.models.late_interaction:LateInteraction",
 }
 
+# The model that is trained if none is named.
+DEFAULT_MODEL = "late-interaction"
+
 
 def model_class(name: str) -> "type[PairModel]":
     """The class of a model in MODELS."""

@@ -39,6 +39,7 @@ class ANMM(PairModel):
     paper = "Yang et al., CIKM 2016"
     family = "interaction"
     inputs = InputSpec(pretrained_vectors=True, random_oov=False)
+    bounded_score = True
     training_defaults = {"freeze": True}
 
     def __init__(  # type: ignore[misc]  # declares an embedding setting to give it another default

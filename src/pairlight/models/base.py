@@ -24,6 +24,7 @@ class PairModel(Layer):
     family: ClassVar[str] = "composition"  # or interaction, lexical
     inputs: InputSpec = InputSpec()  # how texts become ids
     statistics_are_weights: ClassVar[bool] = False  # whether later training must keep what `fit_statistics` computed
+    bounded_score: ClassVar[bool] = False  # whether scores have limits, so that losses of labels must rescale them
     training_defaults: ClassVar[Mapping[str, Any]] = {}  # training options that differ from the general defaults
     settings: dict[str, Any]
 

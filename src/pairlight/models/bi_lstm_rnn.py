@@ -25,6 +25,7 @@ class BiLSTMRNN(DualEncoder[Array]):
     paper = "Wan et al., AAAI 2016"
     family = "composition"
     inputs = WORDS
+    bounded_score = True
 
     def __init__(self, vocab: int, *, hidden: Size = 50, **embedding: Unpack[EmbeddingSettings]) -> None:
         self.embed = WordEmbedding(vocab, **embedding)

@@ -33,6 +33,7 @@ class CDSSM(DualEncoder[Array]):
     paper = "Shen et al., CIKM 2014"
     family = "composition"
     inputs = InputSpec(input_kind="trigrams")
+    bounded_score = True
     training_defaults = {
         "loss": "listwise",
         "softmax_scale": 5.0,

@@ -5,7 +5,7 @@ from typing import Unpack
 from pairlight.layers.attention import embed_with_attention
 from pairlight.layers.basic import Linear, Sequential, Tanh
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
-from pairlight.layers.kernel_pooling import KernelPooling
+from pairlight.layers.kernel_pooling import KernelPooling, fused_kernel_pooling
 from pairlight.layers.ngrams import NgramConv, NgramCosine
 from pairlight.layers.settings import Size
 from pairlight.layers.types import Array, Tokens
@@ -36,6 +36,7 @@ class ConvKNRM(PairModel):
     paper = "Dai et al., WSDM 2018"
     family = "interaction"
     inputs = WORDS
+    bounded_score = True
     training_defaults = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(
@@ -55,4 +56,5 @@ class ConvKNRM(PairModel):
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         u, v, a, b = embed_with_attention(self.embed, left, right)
-        return self.score(self.aggregate(self.interact(self.encode(u), self.encode(v)), a, b))[:, 0]
+        u, v = self.encode(u), self.encode(v)
+        return self.score(fused_kernel_pooling(self.interact, self.aggregate, u, v, a, b))[:, 0]

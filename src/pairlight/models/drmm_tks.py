@@ -36,6 +36,7 @@ class DRMMTKS(PairModel):
     paper = "Yang et al., CCIR 2018"
     family = "interaction"
     inputs = WORDS
+    bounded_score = True
     training_defaults = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(  # type: ignore[misc]  # an embedding setting with a default of this model's own

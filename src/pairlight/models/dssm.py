@@ -32,6 +32,7 @@ class DSSM(DualEncoder[Array]):
     paper = "Huang et al., CIKM 2013"
     family = "composition"
     inputs = InputSpec(input_kind="trigrams")
+    bounded_score = True
     training_defaults = {
         "loss": "listwise",
         "softmax_scale": 5.0,

@@ -44,6 +44,7 @@ class Duet(PairModel):
     paper = "Mitra et al., WWW 2017"
     family = "interaction"
     inputs = InputSpec(input_kind="ngraphs", max_vocab=2000, max_lengths=("left_length", "right_length"))
+    bounded_score = True
     training_defaults = {
         "loss": "listwise",
         "softmax_scale": 1.0,

@@ -4,7 +4,7 @@ from typing import Unpack
 
 import torch
 
-from pairlight.layers.alignment import SoftAlignment, compare, mean_max_pool
+from pairlight.layers.alignment import SoftAlignment, fused_comparison, mean_max_pool
 from pairlight.layers.basic import Dropout, Linear, ReLU, Sequential, Tanh
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.interactions import Dot
@@ -56,11 +56,12 @@ class ESIM(PairModel):
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         u, v = self.embed(left, right)
-        u, v = tile_left(self.encode(u), self.encode(v))
+        left_u, v = self.encode(u), self.encode(v)
+        u, v = tile_left(left_u, v)
         u_aligned, v_aligned = self.align(self.interact(u, v), u, v)
-        z = torch.cat([self.aggregate(u, u_aligned), self.aggregate(v, v_aligned)], -1)
+        z = torch.cat([self.aggregate(left_u, u, u_aligned), self.aggregate(v, v, v_aligned)], -1)
         return self.score(z)[:, 0]
 
-    def aggregate(self, u: Seq, aligned: Seq) -> Array:
-        m = compare(u, aligned)
-        return mean_max_pool(self.compose(m.with_x(self.project(m.x))))  # [B, 4·hidden]
+    def aggregate(self, whole: Seq, u: Seq, aligned: Seq) -> Array:
+        m = fused_comparison(self.project, whole, u, aligned)
+        return mean_max_pool(self.compose(m))  # [B, 4·hidden]

@@ -33,6 +33,7 @@ class KNRM(PairModel):
     paper = "Xiong et al., SIGIR 2017"
     family = "interaction"
     inputs = WORDS
+    bounded_score = True
     training_defaults = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(self, vocab: int, *, kernels: Size = 11, **embedding: Unpack[EmbeddingSettings]) -> None:

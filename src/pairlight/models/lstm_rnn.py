@@ -27,6 +27,7 @@ class LSTMRNN(DualEncoder[Array]):
     paper = "Palangi et al., TASLP 2016"
     family = "composition"
     inputs = WORDS
+    bounded_score = True
 
     def __init__(self, vocab: int, *, hidden: Size = 50, **embedding: Unpack[EmbeddingSettings]) -> None:
         self.embed = WordEmbedding(vocab, **embedding)

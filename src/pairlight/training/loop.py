@@ -27,6 +27,7 @@ from pairlight.training.config import LIST_LOSSES, TrainingConfig
 from pairlight.training.examples import Epoch, LabeledExamples, RankingExamples
 from pairlight.training.interrupt import delay_interrupt
 from pairlight.training.losses import LABEL_LOSS_FUNCTIONS, hinge, listwise
+from pairlight.training.score_scale import ScoreScale
 
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.jsonl"
 VOCABULARY = "vocabulary"  # the key of the vocabulary's checksum in the record of a run
@@ -47,20 +48,34 @@ class EpochRecord:
 
 @dataclass
 class History:
-    """The epochs of a run, and the best of them."""
+    """The epochs of a run, and the best of them; epoch 0 is the model before training."""
 
     epochs: list[EpochRecord] = field(default_factory=list)
     best_epoch: int | None = None
     best: float | None = None
     interrupted: bool = False
+    start: float | None = None  # dev metric of epoch 0; None if it was not measured or is not finite
+    baseline: dict[str, float] = field(default_factory=dict)  # dev metric of BM25, under "bm25"
 
     def as_dict(self) -> dict[str, Any]:
         epochs = [epoch.as_dict() for epoch in self.epochs]
-        return {"epochs": epochs, "best_epoch": self.best_epoch, "best": self.best}
+        return {
+            "epochs": epochs,
+            "best_epoch": self.best_epoch,
+            "best": self.best,
+            "start": self.start,
+            "baseline": self.baseline,
+        }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "History":
-        return cls([EpochRecord(**epoch) for epoch in values["epochs"]], values["best_epoch"], values["best"])
+        return cls(
+            [EpochRecord(**epoch) for epoch in values["epochs"]],
+            values["best_epoch"],
+            values["best"],
+            start=values["start"],
+            baseline=values["baseline"],
+        )
 
 
 class DivergedError(InputError):
@@ -68,6 +83,11 @@ class DivergedError(InputError):
 
     def __init__(self, what: str, value: float, epoch: int, lr: float) -> None:
         super().__init__(f"The {what} became {value} in epoch {epoch}: lower lr={lr:g} or set max_grad_norm.")
+        self._arguments = (what, value, epoch, lr)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # By default an exception is restored from its message, which is not what this constructor takes.
+        return type(self), self._arguments, self.__dict__
 
 
 def fit(
@@ -84,9 +104,10 @@ def fit(
 ) -> History:
     """Train `model` in place and leave it with the weights of the epoch for which `evaluate` returned most.
 
-    A loss or dev metric that is not finite stops training with a warning, or with an error in the first epoch. After
-    every epoch a checkpoint and a line of the log are written to `folder`. Every epoch has a random stream of its own,
-    so a resumed run sees the same as one that was never stopped. `data` identifies the data a run belongs to.
+    Epoch 0, the model before training, is one of them. A loss or dev metric that is not finite stops training with a
+    warning, or with an error in the first epoch. After every epoch a checkpoint and a line of the log are written to
+    `folder`. Every epoch has a random stream of its own, so a resumed run sees the same as one that was never stopped.
+    `data` identifies the data a run belongs to. Under a loss of labels, a bounded score gets a `ScoreScale`.
     """
     device = next(model.parameters()).device
     examples = (
@@ -94,22 +115,29 @@ def fit(
         if config.loss in LIST_LOSSES
         else LabeledExamples(pairs, config.loss)
     )
-    optimizer = _optimizer(model, config, fused=device.type == "cpu")
+    scale = None
+    if isinstance(examples, LabeledExamples) and model.bounded_score:
+        scale = ScoreScale(config.loss, examples.label).to(device)
+    optimizer = _optimizer(model, scale, config, fused=device.type == "cpu")
     # Without evaluation the last epoch is the best one, so the weights need not be copied.
     weights = type(model).state_dict if evaluate is None else _copy_of_weights
     history, best = History(), weights(model)
     # In this order: options and data determine the vocabulary, its vectors may determine the size of the model.
     record = {"options": config.as_dict(), "data": data or {}, "settings": model.settings}
     if resume and folder is not None:
-        best = _resume(folder / CHECKPOINT, model, optimizer, history, record)
+        best = _resume(folder / CHECKPOINT, model, scale, optimizer, history, record)
     elif folder is not None:
         for name in (CHECKPOINT, LOG):
             (folder / name).unlink(missing_ok=True)
     try:
+        if evaluate is not None and not history.epochs:
+            start = evaluate()
+            if np.isfinite(start):  # otherwise any epoch is better
+                history.start, history.best, history.best_epoch = start, start, 0
         while len(history.epochs) < config.epochs and not _out_of_patience(history, config.patience):
             number = len(history.epochs) + 1
             started = time.perf_counter()
-            loss = _train_epoch(model, texts, examples, config, optimizer, device, number, history, on_step)
+            loss = _train_epoch(model, scale, texts, examples, config, optimizer, device, number, history, on_step)
             seconds = time.perf_counter() - started
             metric = None if evaluate is None else evaluate()
             if metric is not None and not np.isfinite(metric):
@@ -122,14 +150,12 @@ def fit(
                     # The log first: if the process is killed in between, the resumed run writes its last line again.
                     write_text(folder / LOG, "".join(json.dumps(each.as_dict()) + "\n" for each in history.epochs))
                     save_checkpoint(
-                        folder / CHECKPOINT, model, best, optimizer, record | {"history": history.as_dict()}
+                        folder / CHECKPOINT, model, best, scale, optimizer, record | {"history": history.as_dict()}
                     )
     except KeyboardInterrupt:
         history.interrupted = True
-        if history.best_epoch is None:
-            best = _copy_of_weights(model)
     except DivergedError as error:
-        if evaluate is None or history.best_epoch is None:  # no weights of a good epoch were kept
+        if evaluate is None or not history.epochs:  # no epoch was good: the options cannot be right
             raise
         warnings.warn(f"{error} Training stopped; the best epoch, {history.best_epoch}, is kept.", stacklevel=4)
     model.load_state_dict(best)
@@ -138,6 +164,7 @@ def fit(
 
 def _train_epoch(
     model: PairModel,
+    scale: ScoreScale | None,
     texts: TokenizedTexts,
     examples: RankingExamples | LabeledExamples,
     config: TrainingConfig,
@@ -155,16 +182,16 @@ def _train_epoch(
     negatives = max(1, epoch.right.shape[1] - 1)
     batches = shuffled_batches(width, max(1, config.batch // negatives), rng)
     total, seen, started = 0.0, 0, time.perf_counter()
-    last = history.epochs[-1].metric if history.epochs else None
+    last = history.epochs[-1].metric if history.epochs else history.start
     for step, rows in enumerate(batches, 1):
-        loss = _loss(model, texts, epoch, rows, config, device)
+        loss = _loss(model, scale, texts, epoch, rows, config, device)
         value = loss.item()
         if not np.isfinite(value):
             raise DivergedError("loss", value, number, config.lr)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         if config.max_grad_norm:
-            torch.nn.utils.clip_grad_norm_(model.parameters(), config.max_grad_norm)
+            torch.nn.utils.clip_grad_norm_(_parameters(model, scale), config.max_grad_norm)
         optimizer.step()
         total, seen = total + value * len(rows), seen + len(rows)
         speed = seen * epoch.right.shape[1] / (time.perf_counter() - started)
@@ -175,6 +202,7 @@ def _train_epoch(
 
 def _loss(
     model: PairModel,
+    scale: ScoreScale | None,
     texts: TokenizedTexts,
     epoch: Epoch,
     rows: NDArray[np.int64],
@@ -185,13 +213,22 @@ def _loss(
     right = epoch.right[rows].T
     scores = model(collate(texts, epoch.left[rows], device), collate(texts, right.reshape(-1), device))
     if epoch.label is not None:
+        scores = scores if scale is None else scale(scores)
         return LABEL_LOSS_FUNCTIONS[config.loss](scores, torch.from_numpy(epoch.label[rows]).to(scores))
     lists = scores.view(right.shape)  # [1 + J, B]
     return hinge(lists, config.margin) if config.loss == "hinge" else listwise(lists, config.softmax_scale)
 
 
-def _optimizer(model: PairModel, config: TrainingConfig, fused: bool) -> torch.optim.Optimizer:
-    parameters = [p for p in model.parameters() if p.requires_grad]
+def _parameters(model: PairModel, scale: ScoreScale | None) -> list[Tensor]:
+    return [*model.parameters(), *(() if scale is None else scale.parameters())]
+
+
+def _optimizer(
+    model: PairModel, scale: ScoreScale | None, config: TrainingConfig, fused: bool
+) -> torch.optim.Optimizer:
+    parameters: list[dict[str, Any]] = [{"params": [p for p in model.parameters() if p.requires_grad]}]
+    if scale is not None:  # weight decay would pull the scale towards 1
+        parameters.append({"params": list(scale.parameters()), "weight_decay": 0.0})
     # Weight decay changes every row, and clipping needs the norm of the whole gradient.
     sparse = config.optimizer == "adagrad" and not config.weight_decay and not config.max_grad_norm
     for layer in model.all_layers():
@@ -217,7 +254,12 @@ def _out_of_patience(history: History, patience: int) -> bool:
 
 
 def _resume(
-    path: Path, model: PairModel, optimizer: torch.optim.Optimizer, history: History, record: dict[str, Any]
+    path: Path,
+    model: PairModel,
+    scale: ScoreScale | None,
+    optimizer: torch.optim.Optimizer,
+    history: History,
+    record: dict[str, Any],
 ) -> dict[str, Tensor]:
     if not path.is_file():
         raise InputError(f"There is no checkpoint to resume at {path}: start a new run.", option="resume")
@@ -237,7 +279,8 @@ def _resume(
                 "Give the same value, or start again.",
                 option="overwrite",
             )
-    best = load_checkpoint(path, model, optimizer)
+    best = load_checkpoint(path, model, scale, optimizer)
     stored = History.from_dict(found["history"])
     history.epochs, history.best_epoch, history.best = stored.epochs, stored.best_epoch, stored.best
+    history.start = stored.start
     return best

@@ -14,7 +14,7 @@ from pairlight.core.progress import ProgressReporter
 from pairlight.data.negatives import mine_negatives
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import split
-from pairlight.evaluation.calibration import Calibration, fit_calibration
+from pairlight.evaluation.calibration import Calibration, can_calibrate, fit_calibration
 from pairlight.evaluation.dev_metric import check_dev_metric, dev_metric
 from pairlight.evaluation.evaluate import default_metric, task_type
 from pairlight.evaluation.metrics import ThresholdMetric
@@ -23,6 +23,8 @@ from pairlight.inference.scorer import ModelScorer
 from pairlight.models import model_class
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
+from pairlight.training.advice import advice
+from pairlight.training.baseline import BM25, bm25_dev_metric
 from pairlight.training.config import TrainingConfig
 from pairlight.training.examples import with_mined_negatives
 from pairlight.training.initialize import initialize_model, vocabulary_digest
@@ -37,6 +39,7 @@ class TrainingRun:
     trained: TrainedModel
     history: History
     dev: Pairs  # the pairs that selected the best epoch
+    notes: tuple[str, ...] = ()  # one sentence for each sign that the model did not learn
 
 
 @dataclass(frozen=True)
@@ -67,12 +70,15 @@ def train(
     folder: Path | None = None,
     resume: bool = False,
     evaluate: Callable[[ModelScorer], float] | None = None,
+    baseline: bool = True,
     reporter: ProgressReporter | None = None,
 ) -> TrainingRun:
     """Train the model of this name and select the epoch that does best on `dev`, else on a tenth of the lists.
 
-    `options` are those of `TrainingConfig`. With `folder`, a checkpoint is written there after every epoch, and
-    `resume` continues from it. `init` is a trained model to continue from. `evaluate` replaces the dev metric.
+    Epoch 0, the model before training, is one of them. `options` are those of `TrainingConfig`. With `folder`,
+    a checkpoint is written there after every epoch, and `resume` continues from it. `init` is a trained model to
+    continue from. `evaluate` replaces the dev metric. With `baseline`, BM25's dev metric is computed too, unless
+    `evaluate` replaces it.
     """
     disable_malloc_trim()
     reporter = reporter or ProgressReporter()
@@ -81,6 +87,7 @@ def train(
     )
     config, scorer, held_out = ready.config, ready.scorer, ready.dev
     history = History()
+    notes: tuple[str, ...] = ()
     if any(parameter.requires_grad for parameter in ready.model.parameters()) and config.epochs:
         dev_texts = scorer.tokenize(held_out.texts, held_out.left, held_out.right)
 
@@ -89,8 +96,11 @@ def train(
                 return evaluate(scorer)
             return dev_metric(held_out, scorer.score_tokenized(dev_texts, held_out.left, held_out.right), config.metric)
 
+        bm25: dict[str, float] = {}
         if evaluate is None:
             check_dev_metric(held_out, config.metric)
+            if baseline:
+                bm25[BM25] = bm25_dev_metric(ready.pairs, held_out, config.metric)
         history = fit(
             ready.model,
             ready.texts,
@@ -102,8 +112,11 @@ def train(
             resume=resume,
             data=ready.data | {VOCABULARY: vocabulary_digest(scorer.tokenizer, config)},
         )
+        history.baseline = bm25
+        if evaluate is None:
+            notes = advice(history, config, held_out)
     ready.model.cpu()
-    calibration = calibrate(scorer, held_out, config) if 0 < np.mean(held_out.labels > 0) < 1 else None
+    calibration = calibrate(scorer, held_out, config) if can_calibrate(held_out.labels) else None
     trained = TrainedModel(
         model,
         ready.model,
@@ -114,7 +127,7 @@ def train(
         history.as_dict(),
         ready.data,
     )
-    return TrainingRun(trained, history, held_out)
+    return TrainingRun(trained, history, held_out, notes)
 
 
 def prepare_training(

@@ -1,0 +1,128 @@
+"""A file of pairs with all its columns, to which new columns are added before it is written again."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pairlight.core.errors import InputError
+from pairlight.core.files import atomic_write
+from pairlight.data.tables import WholeRows
+from pairlight.text.checks import is_unicode
+
+OUTPUT_FORMATS = ("tsv", "csv", "jsonl", "parquet")
+
+_LINE_BREAKS = re.compile(r"[\t\r\n]+")
+_ABSENT = object()  # the value of a key that a JSON object does not have
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """The rows of a file that were read, with all columns in order."""
+
+    names: list[str]
+    rows: list[list[Any]]
+    schema: Any = None  # the Arrow schema of a Parquet file, so that its types are kept
+
+    def with_columns(self, added: Mapping[str, Sequence[float]]) -> "SourceTable":
+        """Add columns of numbers on the right, with seven digits."""
+        rounded = [[float(f"{value:.7g}") for value in values] for values in added.values()]
+        rows = [[*row, *values] for row, *values in zip(self.rows, *rounded, strict=True)]
+        return replace(self, names=[*self.names, *added], rows=rows)
+
+    def text(self, kind: str) -> Iterator[str]:
+        """The lines of the table as tsv, csv or jsonl."""
+        if kind == "jsonl":
+            self._check_distinct(kind)
+            for row in self.rows:
+                found = {name: each for name, each in zip(self.names, row, strict=True) if each is not _ABSENT}
+                yield json.dumps(_unicode(found), ensure_ascii=False, default=str) + "\n"
+            return
+        yield _line(self.names, kind)
+        for row in self.rows:
+            yield _line([_text(each) for each in row], kind)
+
+    def write(self, path: Path) -> None:
+        """Write the table in the format of the file's extension, atomically."""
+        kind = path.suffix.removeprefix(".")
+        with atomic_write(path) as file:
+            if kind == "parquet":
+                self._write_parquet(file)
+            else:
+                file.writelines(line.encode("utf-8") for line in self.text(kind))
+
+    def _write_parquet(self, file: Any) -> None:
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+        except ImportError:
+            raise InputError("Writing Parquet needs pyarrow: pip install 'pairlight[parquet]'.", option="out") from None
+        self._check_distinct("parquet")
+        columns = []
+        for name, values in zip(self.names, zip(*self.rows, strict=True), strict=True):
+            present = [None if each is _ABSENT else each for each in values]
+            if self.schema is not None and name in self.schema.names:
+                columns.append(pa.array(present, self.schema.field(name).type))
+                continue
+            try:
+                columns.append(pa.array(_unicode(present)))
+            except pa.ArrowException:  # JSON values of different types
+                columns.append(pa.array([None if each is None else _text(each) for each in present]))
+        pq.write_table(pa.table(dict(zip(self.names, columns, strict=True))), file)
+
+    def _check_distinct(self, kind: str) -> None:
+        repeated = next((name for name in self.names if self.names.count(name) > 1), None)
+        if repeated is not None:
+            raise InputError(
+                f"The file has more than one column {repeated!r}, which .{kind} cannot have: rename all but one, or "
+                "write .tsv or .csv.",
+                option="out",
+            )
+
+
+class SourceTableBuilder:
+    """Keeps the rows that pairs were read from."""
+
+    def __init__(self, rows: WholeRows) -> None:
+        self.rows = rows
+        self._kept: list[Any] = []
+
+    def keep(self) -> None:
+        """Keep the row that was read last."""
+        self._kept.append(self.rows.last)
+
+    def table(self) -> SourceTable:
+        if self.rows.names:
+            return SourceTable(self.rows.names, [list(row) for row in self._kept], self.rows.schema)
+        names = list(dict.fromkeys(key for row in self._kept for key in row))
+        return SourceTable(names, [[row.get(name, _ABSENT) for name in names] for row in self._kept])
+
+
+def _line(values: Sequence[str], kind: str) -> str:
+    if kind == "tsv":
+        return "\t".join(_LINE_BREAKS.sub(" ", value) for value in values) + "\n"
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(values)
+    return line.getvalue()
+
+
+def _text(value: Any) -> str:
+    """A cell of a .tsv or .csv file: texts and numbers as they are, true, false, lists and objects as JSON."""
+    if value is None or value is _ABSENT:
+        return ""
+    if isinstance(value, bool | list | dict):
+        return json.dumps(_unicode(value), ensure_ascii=False, default=str)
+    return str(_unicode(str(value)))
+
+
+def _unicode(value: Any) -> Any:
+    """The value with a question mark for each byte that is not UTF-8; only texts of pairs are checked for them."""
+    if isinstance(value, str):
+        return value if is_unicode(value) else value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_unicode(key): _unicode(each) for key, each in value.items()}
+    return [_unicode(each) for each in value] if isinstance(value, list) else value
