@@ -9,15 +9,22 @@ from explain.explained import matcher
 from models.toy import CASES
 from pairlight import Matcher
 from pairlight.core.errors import InputError
+from pairlight.explain.explain import explain_pair
 from pairlight.explain.faithfulness import deletion_curves, right_word_values
+from pairlight.inference.scorer import ModelScorer
+from pairlight.training.loop import fit
+from pairlight.training.trainer import prepare_training
 from toy_pairs import overlap
 
 
 @pytest.fixture(scope="module")
-def trained() -> Matcher:
+def trained() -> ModelScorer:
+    """The model after its last epoch: epoch 0 ranks the toy task as well, so dev would select it."""
     small = {"interaction": "indicator", "maps": 4, "deep": 4, "mlp": 6}
     options = {"loss": "bce", "optimizer": "adam", "lr": 0.01, "batch": 4, "epochs": 2, "vectors": "none"}
-    return Matcher("match-pyramid", **small).fit(overlap(60, seed=0), progress=False, **options)
+    ready = prepare_training("match-pyramid", overlap(60, seed=0), settings=small, options=options)
+    fit(ready.model, ready.texts, ready.pairs, ready.config)
+    return ready.scorer
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +39,7 @@ def positive_pairs() -> list[tuple[str, str]]:
 
 
 def test_deleting_the_highest_ranked_words_lowers_the_score_more_than_random_ones(trained, positive_pairs):
-    found = deletion_curves(trained.scorer, positive_pairs)
+    found = deletion_curves(trained, positive_pairs)
     assert set(found) == {"leave-one-out", "integrated-gradients", "mechanism"}
     for each in found.values():
         assert each.pairs == len(positive_pairs)
@@ -42,12 +49,13 @@ def test_deleting_the_highest_ranked_words_lowers_the_score_more_than_random_one
 
 def test_the_drops_are_those_of_the_texts_without_the_words(trained):
     left, right = "bama delo firi kusi", "kusi bama mama godu rodu siri"
-    values = right_word_values(trained.explain(left, right), "leave-one-out")
+    values = right_word_values(explain_pair(trained, left, right), "leave-one-out")
     kept = sorted(sorted(range(6), key=lambda j: -values[j])[3:])
     shorter = " ".join(right.split()[j] for j in kept)
-    drop = trained.predict([(left, right)])[0] - trained.predict([(left, shorter)])[0]
-    found = deletion_curves(trained.scorer, [("bama", "bama"), (left, right)])["leave-one-out"]
-    alone = deletion_curves(trained.scorer, [(left, right)])["leave-one-out"]
+    whole, without = trained.score([left, left], [right, shorter])
+    drop = whole - without
+    found = deletion_curves(trained, [("bama", "bama"), (left, right)])["leave-one-out"]
+    alone = deletion_curves(trained, [(left, right)])["leave-one-out"]
     np.testing.assert_allclose(alone.drops[-1], drop, rtol=1e-4, atol=1e-5)
     assert found.pairs == 2
 
