@@ -33,3 +33,17 @@ def test_bad_input_is_one_line_and_nothing_is_written(fails, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     fails(["reproduce", *arguments], words)
     assert not list(tmp_path.iterdir())
+
+
+def test_the_ready_made_models_are_rebuilt(run, tmp_path, monkeypatch):
+    from pairlight.experiments import ready_made
+    from toy_pairs import overlap
+
+    splits = {split: overlap(12, seed=seed) for seed, split in enumerate(("train", "dev", "test"))}
+    monkeypatch.setattr(ready_made, "answer_sentences", lambda: splits)
+    monkeypatch.setattr(ready_made, "sentence_similarity", lambda: splits)
+    code, said, _ = run("reproduce", "ready-made", "--out", tmp_path)
+    assert code == 0
+    assert "qa-small   P@1" in said
+    for name in ("qa-small", "sim-small"):
+        assert "CC BY-SA 4.0" in (tmp_path / name / "README.md").read_text(encoding="utf-8")

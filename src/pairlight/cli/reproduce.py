@@ -8,12 +8,16 @@ from typing import Annotated
 import typer
 
 from pairlight.cli.options import Json
-from pairlight.cli.output import command_line, print_json
+from pairlight.cli.output import command_line, metrics_line, print_json
 from pairlight.core.progress import progress_reporter
+
+READY_MADE = "ready-made"  # the models that ship with the package
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="Name of the experiment; `list` lists them.")],
+    name: Annotated[
+        str, typer.Argument(help="Name of the experiment; `list` lists them. `ready-made` rebuilds the shipped models.")
+    ],
     out: Annotated[Path, typer.Option("--out", help="Folder for results, data and runs.")] = Path("reproduced"),
     seeds: Annotated[
         int | None,
@@ -47,6 +51,9 @@ def reproduce(
         for each, title in titles.items():
             print(f"{each:16} {title}")
         return
+    if name == READY_MADE:
+        _rebuild_ready_made(out, as_json)
+        return
     from pairlight.experiments.executor import ProcessExecutor
     from pairlight.experiments.reproduce import reproduce as run
     from pairlight.experiments.runner import check_failures
@@ -72,3 +79,18 @@ def reproduce(
         seconds = time.perf_counter() - started
         print(f"Written to {result.path}.md, .html, .json and figures in {seconds:.0f} s.")
     check_failures(result.failures)
+
+
+def _rebuild_ready_made(out: Path, as_json: bool) -> None:
+    from pairlight.experiments.ready_made import ABOUT_DATA, build_ready_made
+
+    metrics = {}
+    for name in ABOUT_DATA:
+        with progress_reporter() as reporter:
+            metrics[name] = build_ready_made(name, out / name, command=command_line(), reporter=reporter)
+    if as_json:
+        print_json(metrics)
+        return
+    for name, found in metrics.items():
+        print(f"{name:10} {metrics_line(found)}")
+    print(f"Written to {out}.")
