@@ -99,14 +99,17 @@ def test_closing_the_iterator_ends_the_processes() -> None:
     assert not multiprocessing.active_children()
 
 
+# A shell starts background jobs with SIGINT ignored, and the program would inherit that.
 _PROGRAM = """
 import multiprocessing
+import signal
 from experiments.work import answer
 from pairlight.experiments.executor import ProcessExecutor
 from pairlight.experiments.spec import RunSpec
 from toy_pairs import overlap
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     specs = [RunSpec("fast", 1, {}, {}), *(RunSpec("slow", seed, {}, {"sleep": 60.0}) for seed in (1, 2))]
     try:
         for run in ProcessExecutor(2).submit(specs, answer, {"train": overlap(3, seed=0)}):
