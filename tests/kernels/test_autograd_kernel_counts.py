@@ -87,7 +87,7 @@ def test_the_gradient_of_cosines_is_the_derivative(width: str, size: tuple[int, 
 
 
 @on_reference_and_native
-def test_a_zero_vector_has_the_gradient_of_normalize(choice: str) -> None:
+def test_a_zero_vector_has_a_finite_gradient(choice: str) -> None:
     (u, v, b), lengths = cosine_example(2, 1, 3, 4, 2, 3, 0)
     u[0, 0, 0] = 0
     with forced(choice):
