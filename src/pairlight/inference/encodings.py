@@ -16,15 +16,15 @@ from pairlight.core.progress import Progress
 from pairlight.evaluation.classification import spearman
 from pairlight.inference.scoring import MAX_CELLS, count_fitting, device_of, encode_texts
 from pairlight.layers.collate import collate
-from pairlight.layers.ragged import Ragged
-from pairlight.layers.types import Seq
+from pairlight.layers.ragged import Ragged, RaggedTokens
+from pairlight.layers.types import EncodedText, Seq
 from pairlight.models.base import DualEncoder
 from pairlight.text.tokenizer import TokenizedTexts
 
 if TYPE_CHECKING:
     from pairlight.inference.scorer import Scorer
 
-FORMAT = "pairlight-encodings-3"
+FORMAT = "pairlight-encodings-4"
 DTYPES: dict[str, type[np.generic]] = {"fp32": np.float32, "fp16": np.float16, "int8": np.int8}
 CHUNK = 4096  # texts encoded at a time
 BLOCK = 2**14  # rows matched at a time: fewer cost more calls, more do not fit in the cache
@@ -47,6 +47,8 @@ class Encodings:
     scale: NDArray[np.float32] | None = None  # [rows] the factor of int8 values
     text_ids: NDArray[np.uint8] | None = None  # the ids of the texts, concatenated; None where texts have no ids
     text_ids_start: NDArray[np.int64] | None = None  # [T+1]
+    subwords: NDArray[np.int32] | None = None  # the texts as subwords, concatenated; None for models without evidence
+    subwords_start: NDArray[np.int64] | None = None  # [T+1]
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -93,7 +95,7 @@ class Encodings:
             first, last = int(self.start[at]), int(self.start[end])
             start = torch.from_numpy(self.start[at : end + 1] - first)
             ids = None if self.ids is None else torch.from_numpy(self.ids[first:last])
-            yield Ragged(self._fp32(first, last), ids, start[:-1], start.diff())
+            yield Ragged(self._fp32(first, last), ids, start[:-1], start.diff(), self._subwords(at, end))
             at = end
 
     def save(self, path: str | Path) -> None:
@@ -153,8 +155,10 @@ class Encodings:
             "start": self.start,
             "utf8_start": self.utf8_start,
             "text_ids_start": self.text_ids_start,
+            "subwords_start": self.subwords_start,
             "scale": self.scale,
             "ids": self.ids,
+            "subwords": self.subwords,
             "x": self.x,
             "utf8": self.utf8,
             "text_ids": self.text_ids,
@@ -171,13 +175,23 @@ class Encodings:
             or any(array.shape != (rows,) for array in per_row)
             or self.start.shape != self.utf8_start.shape
             or [*self.start[[0, -1]], *self.utf8_start[[0, -1]]] != [0, rows, 0, size]
-            or (self.text_ids is None) != (self.text_ids_start is None)
         ):
             raise ValueError
-        if self.text_ids is not None and self.text_ids_start is not None:
-            whole = self.text_ids_start.shape == self.start.shape
-            if not whole or [*self.text_ids_start[[0, -1]]] != [0, len(self.text_ids)]:
+        for values, start in ((self.text_ids, self.text_ids_start), (self.subwords, self.subwords_start)):
+            if values is None and start is None:
+                continue
+            if values is None or start is None or start.shape != self.start.shape:
                 raise ValueError
+            if [*start[[0, -1]]] != [0, len(values)]:
+                raise ValueError
+
+    def _subwords(self, at: int, end: int) -> RaggedTokens | None:
+        """The subwords of texts `at` to `end`."""
+        if self.subwords is None or self.subwords_start is None:
+            return None
+        start = torch.from_numpy(self.subwords_start[at : end + 1])
+        ids = torch.from_numpy(self.subwords[int(start[0]) : int(start[-1])]).long()
+        return RaggedTokens(ids, start[:-1] - start[0], start.diff())
 
     def _fp32(self, first: int, last: int) -> torch.Tensor:
         """Some rows as fp32."""
@@ -198,19 +212,20 @@ def encode_right_texts(
     """Encode each text once, as a right text."""
     check_dtype(dtype)
     model.eval()
-    chunks: list[tuple[Array, Array | None, Array | None, Array]] = []
+    chunks: list[tuple[Array | None, ...]] = []
     for at in range(0, len(texts), CHUNK):
         numbers = np.arange(at, min(at + CHUNK, len(texts)))
         found = encode_texts(model.encode_right, tokenized, numbers, device_of(model)).in_order()
         x, scale = _quantized(found.x.float().cpu().numpy(), dtype)
-        chunks.append(
-            (x, scale, None if found.ids is None else found.ids.int().cpu().numpy(), found.lengths.cpu().numpy())
-        )
+        ids = None if found.ids is None else found.ids.int().cpu().numpy()
+        subwords = None if found.subwords is None else found.subwords.ids.int().cpu().numpy()
+        counts = None if found.subwords is None else found.subwords.lengths.cpu().numpy()
+        chunks.append((x, scale, ids, found.lengths.cpu().numpy(), subwords, counts))
         if progress is not None:
             progress((at + len(numbers)) / len(texts))
     if not chunks:
-        chunks = [(*_quantized(np.zeros((0, 1), np.float32), dtype), None, np.zeros(0, np.int64))]
-    x, scale, ids, lengths = (_concatenated(column) for column in zip(*chunks, strict=True))
+        chunks = [(*_quantized(np.zeros((0, 1), np.float32), dtype), None, np.zeros(0, np.int64), None, None)]
+    x, scale, ids, lengths, subwords, counts = (_concatenated(column) for column in zip(*chunks, strict=True))
     return Encodings(
         x,
         _starts(lengths),
@@ -219,6 +234,8 @@ def encode_right_texts(
         fingerprint,
         ids,
         scale,
+        subwords=subwords,
+        subwords_start=None if counts is None else _starts(counts),
     )
 
 
@@ -228,7 +245,8 @@ def score_encodings(model: DualEncoder[Any], query: TokenizedTexts, encodings: E
     model.eval()
     device = device_of(model)
     u = model.encode_left(collate(query, np.array([0]), device))
-    length = u.x.shape[1] if isinstance(u, Seq) else 1
+    own = u.own if isinstance(u, EncodedText) else u
+    length = own.x.shape[1] if isinstance(own, Seq) else 1
     scores = [model.match(u, block.to(device).all()).float().cpu() for block in encodings.blocks(length)]
     return torch.cat(scores).numpy() if scores else np.zeros(0, np.float32)
 

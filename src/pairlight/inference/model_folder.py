@@ -19,6 +19,7 @@ from pairlight.inference.ready_made import resolve_model
 from pairlight.inference.scorer import ModelScorer
 from pairlight.models import build, model_class
 from pairlight.models.base import PairModel
+from pairlight.text.vectors import oov_vectors
 from pairlight.text.vocabulary import AnyTokenizer, read_tokenizer
 
 FORMAT = 2
@@ -40,7 +41,10 @@ class TrainedModel:
     data: Mapping[str, Any] = field(default_factory=dict)  # sizes and checksums of the training and dev pairs
 
     def scorer(self) -> ModelScorer:
-        return ModelScorer(self.name, self.model, self.tokenizer, self.max_length)
+        oov = None
+        if self.model.inputs.pretrained_vectors:
+            oov = oov_vectors(str(self.training.get("vectors")), bool(self.training.get("normalize")))
+        return ModelScorer(self.name, self.model, self.tokenizer, self.max_length, oov)
 
 
 def save_model(

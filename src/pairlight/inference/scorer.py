@@ -3,7 +3,8 @@
 import hashlib
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,10 +17,12 @@ from pairlight.inference.encodings import Encodings, check_dtype, encode_right_t
 from pairlight.inference.scoring import TextNumbers, score_pairs
 from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.checks import check_text, check_texts
-from pairlight.text.tokenizer import TokenizedTexts
+from pairlight.text.subwords import SUBWORDS, subword_limit
+from pairlight.text.tokenizer import OovVectors, TokenizedTexts, Tokenizer
 from pairlight.text.vocabulary import AnyTokenizer
 
 Scores = NDArray[np.float32]
+OovSource = Callable[[Mapping[int, str]], OovVectors]  # from out-of-vocabulary words by their ids
 _NO_TEXTS = np.zeros(0, np.int64)
 
 
@@ -58,8 +61,11 @@ class Scorer(Protocol):
 class ModelScorer:
     """A Scorer for a model in PyTorch."""
 
-    def __init__(self, name: str, model: PairModel, tokenizer: AnyTokenizer, max_length: int) -> None:
+    def __init__(
+        self, name: str, model: PairModel, tokenizer: AnyTokenizer, max_length: int, oov_vectors: OovSource | None = None
+    ) -> None:
         self.name, self.model, self.tokenizer, self.max_length = name, model, tokenizer, max_length
+        self.oov_vectors = oov_vectors  # where out-of-vocabulary words have vectors of their own
         self._fingerprint: tuple[tuple[tuple[int, int], ...], str] | None = None
 
     def score(self, left: Sequence[str], right: Sequence[str]) -> Scores:
@@ -91,7 +97,7 @@ class ModelScorer:
 
     def tokenize(self, texts: Sequence[str], left: TextNumbers, right: TextNumbers) -> TokenizedTexts:
         """These texts as ids, with a warning where some are truncated; `left` and `right` say how each is used."""
-        tokenized = self.tokenizer.tokenize(texts, self.max_length)
+        tokenized = self.token_ids(texts)
         limits = {"max_length": (self.max_length, tokenized.truncated)}  # the limit, and how many texts exceed it
         names = self.model.inputs.max_lengths or ()
         for name in dict.fromkeys(names):
@@ -108,6 +114,15 @@ class ModelScorer:
                 stacklevel=3,
             )
         return tokenized
+
+    def token_ids(self, texts: Sequence[str]) -> TokenizedTexts:
+        """These texts as ids: as the model reads them, and as subwords where it has evidence."""
+        tokenized = self.tokenizer.tokenize(texts, self.max_length)
+        if self.oov_vectors is not None and isinstance(self.tokenizer, Tokenizer):
+            tokenized = replace(tokenized, oov=self.oov_vectors(self.tokenizer.oov_words(texts, self.max_length)))
+        if not self.model.reads_subwords:
+            return tokenized
+        return replace(tokenized, subwords=SUBWORDS.tokenize(texts, subword_limit(self.max_length)))
 
     def fingerprint(self) -> str:
         weights = self.model.state_dict()

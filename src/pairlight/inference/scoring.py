@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pairlight.data.batching import batches_by_length
 from pairlight.layers.collate import collate
 from pairlight.layers.ragged import Ragged
-from pairlight.layers.types import Seq, Tokens
+from pairlight.layers.types import EncodedText, Seq, Tokens
 from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 
@@ -50,7 +50,7 @@ def encode_texts(encode: Encode, texts: TokenizedTexts, numbers: TextNumbers, de
     batches = batches_by_length(texts.lengths[numbers], BATCH)
     encoded = Ragged.of([encode(collate(texts, numbers[rows], device)) for rows in batches])
     back = torch.from_numpy(np.argsort(np.concatenate(batches))).to(device)
-    return Ragged(encoded.x, encoded.ids, encoded.start[back], encoded.lengths[back])
+    return encoded.take(back)
 
 
 def count_fitting(lengths: Sequence[NDArray[np.int64]], limit: int) -> int:
@@ -87,7 +87,7 @@ def _score_with_reuse(
 
 def _encoder(
     encode: Encode, texts: TokenizedTexts, numbers: TextNumbers, device: torch.device, reuse: bool
-) -> Callable[[TextNumbers], Seq | torch.Tensor]:
+) -> Callable[[TextNumbers], Seq | torch.Tensor | EncodedText]:
     """Gives the encodings of some of these texts: looked up where texts repeat, else computed on request."""
     if not reuse:
         return lambda rows: encode(collate(texts, numbers[rows], device))

@@ -34,6 +34,10 @@ class Embedding(Layer):
         xp = array_namespace(tokens.ids)
         known = xp.where(tokens.ids >= self.vocab, UNKNOWN, tokens.ids)
         x = xp.embedding(self.weight, xp.where(tokens.mask, known, PADDING), PADDING, self.sparse)
+        if tokens.oov_ids is not None and len(tokens.oov_ids):
+            at = xp.clip(xp.searchsorted(tokens.oov_ids, tokens.ids), high=len(tokens.oov_ids) - 1)
+            found = tokens.mask & (tokens.oov_ids[at] == tokens.ids)
+            x = xp.where(found[..., None], xp.cast(xp.rows(tokens.oov_vectors, at), x), x)
         return Seq(xp.dropout(x, self.dropout, self.training), tokens.mask, tokens.ids)
 
 

@@ -6,7 +6,39 @@ from typing import Self
 
 import torch
 
-from pairlight.layers.types import Array, Seq
+from pairlight.layers.types import Array, EncodedText, Seq, Tokens
+
+
+@dataclass(frozen=True)
+class RaggedTokens:
+    """Text t has the tokens start[t] to start[t] + lengths[t]."""
+
+    ids: Array  # [tokens]
+    start: Array  # [T]
+    lengths: Array  # [T]
+
+    @classmethod
+    def of(cls, batches: Sequence[Tokens]) -> Self:
+        """The texts of all batches, in order."""
+        n = torch.cat([batch.lengths for batch in batches])
+        return cls(torch.cat([batch.ids[batch.mask] for batch in batches]), n.cumsum(0) - n, n)
+
+    def take(self, texts: Array) -> Self:
+        """These texts, in this order; the tokens stay where they are."""
+        return replace(self, start=self.start[texts], lengths=self.lengths[texts])
+
+    def to(self, device: torch.device) -> Self:
+        return replace(self, ids=self.ids.to(device), start=self.start.to(device), lengths=self.lengths.to(device))
+
+    def in_order(self) -> Self:
+        """The same texts, with their tokens stored in the order of the texts."""
+        start = self.lengths.cumsum(0) - self.lengths
+        return replace(self, ids=self.ids[_ordered_rows(self.start, start, self.lengths)], start=start)
+
+    def pad(self, texts: Array) -> Tokens:
+        """These texts as a batch."""
+        rows, mask = _padded_rows(self.start, self.lengths, texts)
+        return Tokens(self.ids[rows], mask)
 
 
 @dataclass(frozen=True)
@@ -17,12 +49,14 @@ class Ragged:
     ids: Array | None  # [rows] word ids; None if a text is one vector
     start: Array  # [T]
     lengths: Array  # [T]
+    subwords: RaggedTokens | None = None  # the same texts as subwords, where the model has evidence
 
     @classmethod
-    def of(cls, batches: Sequence[Seq] | Sequence[Array]) -> Self:
+    def of(cls, encoded: Sequence[Seq | Array | EncodedText]) -> Self:
         """The texts of all batches, in order."""
+        subwords = [each.subwords for each in encoded if isinstance(each, EncodedText)]
         x, ids, lengths = [], [], []
-        for batch in batches:
+        for batch in (each.own if isinstance(each, EncodedText) else each for each in encoded):
             if isinstance(batch, Seq):
                 x.append(batch.x[batch.mask])
                 ids.append(batch.ids[batch.mask])
@@ -31,37 +65,70 @@ class Ragged:
                 x.append(batch)
                 lengths.append(torch.ones(len(batch), dtype=torch.int64, device=batch.device))
         n = torch.cat(lengths)
-        return cls(torch.cat(x), torch.cat(ids) if ids else None, n.cumsum(0) - n, n)
+        tokens = RaggedTokens.of(subwords) if subwords else None
+        return cls(torch.cat(x), torch.cat(ids) if ids else None, n.cumsum(0) - n, n, tokens)
+
+    def take(self, texts: Array) -> Self:
+        """These texts, in this order; the rows stay where they are."""
+        subwords = None if self.subwords is None else self.subwords.take(texts)
+        return replace(self, start=self.start[texts], lengths=self.lengths[texts], subwords=subwords)
 
     def to(self, device: torch.device) -> Self:
-        ids = None if self.ids is None else self.ids.to(device)
-        return replace(self, x=self.x.to(device), ids=ids, start=self.start.to(device), lengths=self.lengths.to(device))
+        return replace(
+            self,
+            x=self.x.to(device),
+            ids=None if self.ids is None else self.ids.to(device),
+            start=self.start.to(device),
+            lengths=self.lengths.to(device),
+            subwords=None if self.subwords is None else self.subwords.to(device),
+        )
 
     def in_order(self) -> Self:
         """The same texts, with their rows stored in the order of the texts."""
         start = self.lengths.cumsum(0) - self.lengths
-        rows = torch.arange(len(self.x), device=start.device) + (self.start - start).repeat_interleave(self.lengths)
-        return replace(self, x=self.x[rows], ids=None if self.ids is None else self.ids[rows], start=start)
+        rows = _ordered_rows(self.start, start, self.lengths)
+        return replace(
+            self,
+            x=self.x[rows],
+            ids=None if self.ids is None else self.ids[rows],
+            start=start,
+            subwords=None if self.subwords is None else self.subwords.in_order(),
+        )
 
-    def rows(self, texts: Array) -> tuple[Array, Array]:
-        """The rows of these texts, 0 under padding, and their mask.   [B] -> [B, L], [B, L]"""
-        lengths = self.lengths[texts, None]
-        position = torch.arange(int(lengths.max()), device=texts.device)
-        mask = position < lengths
-        return (self.start[texts, None] + position).masked_fill(~mask, 0), mask
-
-    def pad(self, texts: Array) -> Seq | Array:
+    def pad(self, texts: Array) -> Seq | Array | EncodedText:
         """These texts as a batch."""
+        own = self._pad_own(texts)
+        return own if self.subwords is None else EncodedText(own, self.subwords.pad(texts))
+
+    def _pad_own(self, texts: Array) -> Seq | Array:
         if self.ids is None:
             return self.x[self.start[texts]]
-        rows, mask = self.rows(texts)
+        rows, mask = _padded_rows(self.start, self.lengths, texts)
         x = self.x.index_select(0, rows.flatten()).view(*rows.shape, -1).masked_fill_(~mask[..., None], 0)  # [B, L, D]
         return Seq(x, mask, self.ids[rows])
 
-    def all(self) -> Seq | Array:
+    def all(self) -> Seq | Array | EncodedText:
         """All texts as a batch; without a copy if they are in order and have equal lengths."""
+        texts = torch.arange(len(self.start), device=self.start.device)
+        own = self._all_own(texts)
+        return own if self.subwords is None else EncodedText(own, self.subwords.pad(texts))
+
+    def _all_own(self, texts: Array) -> Seq | Array:
         length = int(self.lengths[0])
         if self.ids is None or bool((self.lengths != length).any()):
-            return self.pad(torch.arange(len(self.start), device=self.start.device))
+            return self._pad_own(texts)
         ids = self.ids.view(-1, length)
         return Seq(self.x.view(*ids.shape, -1), torch.ones_like(ids, dtype=torch.bool), ids)
+
+
+def _ordered_rows(start: Array, new_start: Array, lengths: Array) -> Array:
+    """The rows of all texts, text after text."""
+    return torch.arange(int(lengths.sum()), device=start.device) + (start - new_start).repeat_interleave(lengths)
+
+
+def _padded_rows(start: Array, lengths: Array, texts: Array) -> tuple[Array, Array]:
+    """The rows of these texts, 0 under padding, and their mask.   [B] -> [B, L], [B, L]"""
+    n = lengths[texts, None]
+    position = torch.arange(int(n.max()), device=texts.device)
+    mask = position < n
+    return (start[texts, None] + position).masked_fill(~mask, 0), mask

@@ -28,6 +28,9 @@ class Tokens:
     mask: Array  # [B, L] bool, true where there is a word
     ngrams: Array | None = None  # [U, P] the character n-grams of the word with id u, padded with 0
     joins: Array | None = None  # [B, L] merge positions of parse trees, -1 for a text without one
+    subwords: "Tokens | None" = None  # the same texts as subwords, where the model has evidence
+    oov_ids: Array | None = None  # [U] ids of out-of-vocabulary words that have vectors, ascending
+    oov_vectors: Array | None = None  # [U, D]
 
     @property
     def lengths(self) -> Array:
@@ -53,6 +56,14 @@ class Seq:
     def tile(self, times: int) -> Self:
         xp = array_namespace(self.x)
         return replace(self, x=xp.tile(self.x, times), mask=xp.tile(self.mask, times), ids=xp.tile(self.ids, times))
+
+
+@dataclass(frozen=True)
+class EncodedText:
+    """The encoding of texts by a model, and the texts as subwords for its evidence."""
+
+    own: "Seq | Array"
+    subwords: Tokens
 
 
 @dataclass(frozen=True)

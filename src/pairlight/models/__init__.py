@@ -51,8 +51,17 @@ def model_class(name: str) -> "type[PairModel]":
 
 
 def build(name: str, vocab: int, **settings: Any) -> "PairModel":
-    """An untrained model with these settings."""
+    """An untrained model with these settings: the form of its paper, unless `evidence` is set."""
     from pairlight.models.settings import check_settings
 
     model = model_class(name)
-    return model(vocab, **check_settings(name, model, settings))
+    checked = check_settings(name, model, settings)
+    evidence = checked.pop("evidence", False)
+    own = model(vocab, **checked)
+    if evidence:
+        from pairlight.models.with_evidence import WithEvidence
+
+        return WithEvidence.of(own)
+    if model.takes_evidence:
+        own.settings["evidence"] = False
+    return own

@@ -46,7 +46,7 @@ class ARCI(DualEncoder[Array]):
     paper = "Hu et al., NIPS 2014"
     family = "composition"
     inputs = InputSpec(pretrained_vectors=True, max_lengths=("length", "length"))
-    training_defaults = {"lr": 0.01, "epsilon": 1e-10}
+    paper_training = {"lr": 0.01, "epsilon": 1e-10}
 
     def __init__(
         self,

@@ -5,12 +5,27 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from pairlight.data.pairs import Pairs
+from pairlight.layers.basic import Linear
 from pairlight.layers.embedding import WordEmbedding
 from pairlight.layers.layer import Layer
 from pairlight.layers.types import Array, Seq, Tokens
-from pairlight.models.settings import model_settings
+from pairlight.models.settings import declared_settings
 from pairlight.text.inputs import InputSpec
 from pairlight.text.tokenizer import TokenizedTexts
+
+
+# How the MV-LSTM paper and its authors' scripts train, where models without evidence do not say otherwise.
+PAPER_TRAINING: Mapping[str, Any] = {
+    "loss": "hinge",
+    "softmax_scale": 10.0,
+    "optimizer": "adagrad",
+    "lr": 0.03,
+    "epochs": 10,
+    "patience": 3,
+    "negatives_per_positive": 4,
+    "vectors": "skip-gram",
+    "freeze": False,
+}
 
 
 class PairModel(Layer):
@@ -25,7 +40,10 @@ class PairModel(Layer):
     inputs: InputSpec = InputSpec()  # how texts become ids
     statistics_are_weights: ClassVar[bool] = False  # whether later training must keep what `fit_statistics` computed
     bounded_score: ClassVar[bool] = False  # whether scores have limits, so that losses of labels must rescale them
+    takes_evidence: ClassVar[bool] = True  # whether the score is added to that of static vectors, by default
+    reads_subwords: ClassVar[bool] = False  # whether texts are also read as subwords, for evidence
     training_defaults: ClassVar[Mapping[str, Any]] = {}  # training options that differ from the general defaults
+    paper_training: ClassVar[Mapping[str, Any]] = {}  # those without evidence that differ from PAPER_TRAINING
     settings: dict[str, Any]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
@@ -33,13 +51,20 @@ class PairModel(Layer):
         if not args and not kwargs:  # copied or unpickled: the settings are restored with the other attributes
             return self
         bound = inspect.signature(cls.__init__).bind(self, *args, **kwargs)
-        self.settings = {name: setting.default for name, setting in model_settings(cls).items()}
+        self.settings = {name: setting.default for name, setting in declared_settings(cls).items()}
         for name, value in bound.arguments.items():
             if name in self.settings:
                 self.settings[name] = value
             elif bound.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
                 self.settings |= value
         return self
+
+    @classmethod
+    def training_options(cls, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The default training options with these settings: those of the paper if `evidence` is off."""
+        if cls.takes_evidence and not settings.get("evidence", True):
+            return {**PAPER_TRAINING, **cls.paper_training}
+        return cls.training_defaults
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         raise TypeError(f"{type(self).__name__} defines no forward.")
@@ -60,6 +85,15 @@ class PairModel(Layer):
             for layer in self.all_layers():
                 if hasattr(layer, "padding_id"):
                     layer.weight[layer.padding_id] = 0  # type: ignore[attr-defined]
+
+    @property
+    def linear(self) -> Linear | None:
+        """A linear layer that is fitted to the training pairs before the model is trained; most models have none."""
+        return None
+
+    def linear_features(self, left: Tokens, right: Tokens) -> Array:
+        """The inputs of `linear`: [B, D]."""
+        raise TypeError(f"{type(self).__name__} has no linear layer of its own.")
 
     @property
     def word_vectors(self) -> Array | None:

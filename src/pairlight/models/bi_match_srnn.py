@@ -35,7 +35,7 @@ class BiMatchSRNN(PairModel):
     paper = "Wan et al., IJCAI 2016"
     family = "interaction"
     inputs = WORDS
-    training_defaults = {"lr": 0.1, "epsilon": 1e-10}
+    paper_training = {"lr": 0.1, "epsilon": 1e-10}
 
     def __init__(
         self,

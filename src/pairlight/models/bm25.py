@@ -28,6 +28,7 @@ class BM25(PairModel):
 
     paper = "Robertson et al., TREC 1995"
     family = "lexical"
+    takes_evidence = False
 
     def __init__(self, vocab: int, *, k1: NonNegative = 1.2, b: NonNegative = 0.75) -> None:
         self.score = BM25Score(vocab, k1, b)

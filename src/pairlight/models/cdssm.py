@@ -34,7 +34,7 @@ class CDSSM(DualEncoder[Array]):
     family = "composition"
     inputs = InputSpec(input_kind="trigrams")
     bounded_score = True
-    training_defaults = {
+    paper_training = {
         "loss": "listwise",
         "softmax_scale": 5.0,
         "optimizer": "adam",

@@ -43,7 +43,7 @@ class CNTN(DualEncoder[Array]):
     family = "composition"
     inputs = WORDS
     # At the default lr of 0.03 the tanh of the tensor saturates and all pairs get the same score.
-    training_defaults = {"lr": 0.005, "epsilon": 1e-10}
+    paper_training = {"lr": 0.005, "epsilon": 1e-10}
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ class ConvKNRM(PairModel):
     family = "interaction"
     inputs = WORDS
     bounded_score = True
-    training_defaults = {"optimizer": "adam", "lr": 0.001}
+    paper_training = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(
         self,

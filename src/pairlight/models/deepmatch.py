@@ -47,7 +47,7 @@ class DeepMatch(PairModel):
     paper = "Lu and Li, NIPS 2013"
     family = "interaction"
     statistics_are_weights = True
-    training_defaults = {"optimizer": "adam", "lr": 0.003}
+    paper_training = {"optimizer": "adam", "lr": 0.003}
 
     def __init__(
         self,

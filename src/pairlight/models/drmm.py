@@ -51,7 +51,7 @@ class DRMM(PairModel):
     inputs = InputSpec(pretrained_vectors=True, random_oov=False)
     bounded_score = True
     # At the default lr of 0.03 so few weights learn too slowly.
-    training_defaults = {"freeze": True, "lr": 0.3, "epsilon": 1e-10}
+    paper_training = {"freeze": True, "lr": 0.3, "epsilon": 1e-10}
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ class DSSM(DualEncoder[Array]):
     family = "composition"
     inputs = InputSpec(input_kind="trigrams")
     bounded_score = True
-    training_defaults = {
+    paper_training = {
         "loss": "listwise",
         "softmax_scale": 5.0,
         "optimizer": "adam",

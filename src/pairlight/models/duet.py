@@ -45,7 +45,7 @@ class Duet(PairModel):
     family = "interaction"
     inputs = InputSpec(input_kind="ngraphs", max_vocab=2000, max_lengths=("left_length", "right_length"))
     bounded_score = True
-    training_defaults = {
+    paper_training = {
         "loss": "listwise",
         "softmax_scale": 1.0,
         "optimizer": "adam",

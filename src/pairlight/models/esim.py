@@ -39,7 +39,7 @@ class ESIM(PairModel):
     paper = "Chen et al., ACL 2017"
     family = "interaction"
     inputs = WORDS
-    training_defaults = {"optimizer": "adam", "lr": 0.0004, "max_grad_norm": 10.0}
+    paper_training = {"optimizer": "adam", "lr": 0.0004, "max_grad_norm": 10.0}
 
     def __init__(  # type: ignore[misc]  # declares an embedding setting to give it another default
         self, vocab: int, *, hidden: Size = 300, dropout: Fraction = 0.5, **embedding: Unpack[EmbeddingSettings]

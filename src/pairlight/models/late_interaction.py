@@ -45,6 +45,7 @@ class LateInteraction(DualEncoder[Seq]):
     paper = "pairlight, after Khattab and Zaharia, SIGIR 2020"
     family = "interaction"
     inputs = InputSpec(input_kind="subwords")
+    takes_evidence = False  # it is made of the same features
     statistics_are_weights = True  # the idf is where the weights of subwords start
     training_defaults = {
         "loss": "listwise",

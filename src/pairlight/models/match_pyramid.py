@@ -46,7 +46,7 @@ class MatchPyramid(PairModel):
     paper = "Pang et al., AAAI 2016"
     family = "interaction"
     inputs = WORDS
-    training_defaults = {"lr": 0.01, "epsilon": 1e-10}
+    paper_training = {"lr": 0.01, "epsilon": 1e-10}
 
     def __init__(
         self,

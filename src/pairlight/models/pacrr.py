@@ -48,7 +48,7 @@ class PACRR(PairModel):
     paper = "Hui et al., EMNLP 2017"
     family = "interaction"
     inputs = InputSpec(pretrained_vectors=True, random_oov=False)
-    training_defaults = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
+    paper_training = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     def __init__(
         self, vocab: int, *, grams: Size = 3, maps: Size = 32, k: Size = 2, **embedding: Unpack[EmbeddingSettings]

@@ -18,6 +18,7 @@ class Random(PairModel):
 
     paper = "the papers' Random Guess"
     family = "lexical"
+    takes_evidence = False
 
     def __init__(self, vocab: int, *, seed: Seed = 1) -> None:
         self.seed = seed

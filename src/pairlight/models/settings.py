@@ -40,8 +40,18 @@ class Setting:
         return parsed
 
 
+EVIDENCE = Setting(
+    "evidence", True, "add the score to that of static vectors and shared words; false is the form of the paper"
+)
+
+
 def model_settings(model: type[Any]) -> dict[str, Setting]:
-    """All settings of a model, its own first, then the shared ones."""
+    """All settings of a model, its own first, then the shared ones, then `evidence`."""
+    return declared_settings(model) | ({EVIDENCE.name: EVIDENCE} if model.takes_evidence else {})
+
+
+def declared_settings(model: type[Any]) -> dict[str, Setting]:
+    """The settings that are arguments of the class."""
     own, shared = _declared(model), {}
     for name, hint in get_type_hints(model.__init__, include_extras=True).items():
         if _is_var_keyword(model, name):

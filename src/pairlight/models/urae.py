@@ -52,7 +52,7 @@ class URAE(DualEncoder[Seq]):
     family = "composition"
     inputs = InputSpec(pretrained_vectors=True, parse_brackets=True)
     statistics_are_weights = True
-    training_defaults = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
+    paper_training = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     mean: Array
     std: Array

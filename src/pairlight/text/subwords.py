@@ -138,6 +138,14 @@ class SubwordTokenizer:
         return cls(inputs)
 
 
+SUBWORDS = SubwordTokenizer(InputSpec(input_kind="subwords"))
+
+
+def subword_limit(words: int) -> int:
+    """How many subwords are read of a text of which so many words are read; a word has 1.3 on average."""
+    return 3 * words // 2
+
+
 def _is_letter(character: str) -> bool:
     return character.isalnum() and not "\u2e80" <= character <= "\ufaff"
 

@@ -46,6 +46,14 @@ class Token:
 
 
 @dataclass(frozen=True)
+class OovVectors:
+    """Vectors of words that are not in the vocabulary."""
+
+    ids: NDArray[np.int64]  # [U] ascending
+    vectors: NDArray[np.float32]  # [U, D]
+
+
+@dataclass(frozen=True)
 class TokenizedTexts:
     """Texts as one flat array of ids; text t is ids[start[t]:start[t+1]]."""
 
@@ -56,6 +64,8 @@ class TokenizedTexts:
     ngrams: NDArray[np.int32] | None = None
     # Merge positions of the texts' parse trees, aligned with ids; -1 where a text has none. See text/parse.py.
     joins: NDArray[np.int32] | None = None
+    subwords: "TokenizedTexts | None" = None  # the same texts as subwords, for models with evidence
+    oov: OovVectors | None = None  # for models whose vectors have one for every word
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -163,6 +173,12 @@ class Tokenizer:
         ids = np.array(flat, np.int32)
         ngrams = None if self.inputs.input_kind == "words" else self._ngram_table(numbers)
         return TokenizedTexts(ids, start, truncated, ngrams, _aligned_joins(ids, start, joins))
+
+    def oov_words(self, texts: Iterable[str], limit: int) -> dict[int, str]:
+        """The words of these texts that are not in the vocabulary, by their ids."""
+        words = {word for text in texts for word in self.split(text)[:limit] if word not in self.ids}
+        number = self._numberer({})
+        return dict(zip(number(sorted(words)), sorted(words), strict=True))
 
     def to_bytes(self) -> bytes:
         return self.backend.to_str().encode("utf-8")

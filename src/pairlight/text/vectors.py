@@ -3,7 +3,7 @@
 import gzip
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,8 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
+from pairlight.text.subwords import SUBWORDS, subword_vectors
+from pairlight.text.tokenizer import OovVectors
 
-VECTOR_SOURCES = ("skip-gram", "glove-50d", "none")
+VECTOR_SOURCES = ("auto", "wordllama", "skip-gram", "glove-50d", "none")
+_SAMPLE = 1000  # texts that the script is told from
+_MAX_SUBWORDS = 16  # of a word
 _FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 
 
@@ -47,12 +51,44 @@ def skip_gram(texts: Iterable[list[str]], words: Sequence[str], *, dim: int, see
     return _from_keyed_vectors(words, model.wv)
 
 
+def choose_vectors(texts: Sequence[str]) -> str:
+    """The source of vectors that `auto` stands for: wordllama where most letters are Latin, else skip-gram."""
+    step = max(1, len(texts) // _SAMPLE)
+    letters = [letter for text in texts[::step] for letter in text[:200] if letter.isalpha()]
+    latin = sum(letter < "\u0250" for letter in letters)
+    return "wordllama" if 2 * latin >= len(letters) else "skip-gram"
+
+
+def subword_sums(words: Sequence[str]) -> Vectors:
+    """The sum of the static vectors of each word's subwords, which every word has."""
+    tokenized = SUBWORDS.tokenize(words, _MAX_SUBWORDS)
+    table, rows = subword_vectors(), np.zeros((len(words), subword_vectors().shape[1]), np.float32)
+    np.add.at(rows, np.repeat(np.arange(len(words)), tokenized.lengths), table[tokenized.ids].astype(np.float32))
+    return Vectors(list(words), rows, np.ones(len(words), np.bool_))
+
+
+def oov_vectors(source: str, normalize: bool) -> Callable[[Mapping[int, str]], OovVectors] | None:
+    """What gives words that are not in the vocabulary vectors of this source; None where it has none for them."""
+    if source != "wordllama":
+        return None
+
+    def vectors(words: Mapping[int, str]) -> OovVectors:
+        ids = sorted(words)
+        found = subword_sums([words[id_] for id_ in ids])
+        return OovVectors(np.array(ids, np.int64), (found.normalized() if normalize else found).rows)
+
+    return vectors
+
+
 def load_vectors(source: str, words: Sequence[str], *, extra: int = 0) -> Vectors:
     """Load the vectors of `words` and of the first `extra` other words of the source.
 
     Most sources are sorted by frequency, so the first words are the most frequent. The source is "glove-50d" or a
     file: GloVe, word2vec or fastText as text, word2vec or fastText as binary (.bin); all of them may be gzipped (.gz).
+    "wordllama" has a vector for every word, so it adds none.
     """
+    if source == "wordllama":
+        return subword_sums(words)
     if source == "glove-50d":
         return _from_matrix(words, extra, *_glove())
     path = Path(source)

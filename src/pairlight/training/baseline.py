@@ -13,7 +13,7 @@ BM25 = "bm25"
 
 def bm25_dev_metric(pairs: Pairs, dev: Pairs, metric: str) -> float:
     """The metric on `dev` of BM25 with its default settings and the statistics of `pairs`."""
-    config = TrainingConfig.of(model_class(BM25).training_defaults, {"metric": metric})
+    config = TrainingConfig.of(model_class(BM25).training_defaults, {"metric": metric, "vectors": "none"})
     tokenizer, model = initialize_model(BM25, {}, pairs, config, ProgressReporter())
     # Not with the scorer's own method, which warns about truncated texts: the user has not asked for this model.
     model.fit_statistics(tokenizer.tokenize(pairs.texts, config.max_length), pairs)

@@ -29,35 +29,39 @@ def option(
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """How a model is trained. The defaults are those of the MV-LSTM paper and of its authors' scripts."""
+    """How a model is trained. The defaults suit models with evidence: see `pairlight reproduce defaults`."""
 
     loss: str = option(
         "auto",
-        "Hinge or listwise (ranking lists), bce or squared (labels); auto: hinge for lists, bce for labels (scaled to "
+        "Hinge or listwise (ranking lists), bce or squared (labels); auto: listwise for lists, bce for labels (scaled to "
         "at most 1), squared where a label is negative",
     )
     margin: float = option(1.0, "Margin of the hinge loss", minimum=0)
-    softmax_scale: float = option(10.0, "Factor of the scores in the listwise loss", above=0)
-    optimizer: str = option("adagrad", "Optimizer: adagrad, adam or adamw")
-    lr: float = option(0.03, "Learning rate", above=0)
+    softmax_scale: float = option(1.0, "Factor of the scores in the listwise loss", above=0)
+    optimizer: str = option("adam", "Optimizer: adagrad, adam or adamw")
+    lr: float = option(0.001, "Learning rate", above=0)
     epsilon: float = option(0.1, "Epsilon of AdaGrad's denominator", above=0)
     weight_decay: float = option(0.0, "Weight decay", minimum=0)
     max_grad_norm: float = option(0.0, "Largest norm of the gradient; 0 for no limit", minimum=0)
     batch: int = option(128, "Positive-negative pairs, or labeled pairs, per step", minimum=1)
-    epochs: int = option(10, "Largest number of passes over the training pairs", minimum=0)
-    patience: int = option(3, "Epochs without a better dev metric before training stops; 0 for no limit", minimum=0)
+    epochs: int = option(12, "Largest number of passes over the training pairs", minimum=0)
+    patience: int = option(4, "Epochs without a better dev metric before training stops; 0 for no limit", minimum=0)
     metric: str = option(
         "auto",
         "Dev metric that selects the best epoch; auto: MAP for lists (nDCG@10 where all labels are positive), accuracy "
         "for labels (Spearman where there are more than two)",
     )
     negatives: str = option("list", "Negatives: those of the list, or mined: random, bm25")
-    negatives_per_positive: int = option(4, "Negatives drawn for each positive", minimum=1)
+    negatives_per_positive: int = option(8, "Negatives drawn for each positive", minimum=1)
     top: int = option(1000, "Mined negatives are drawn from this many of BM25's best", minimum=1)
-    vectors: str = option("skip-gram", "Initial word vectors: skip-gram, glove-50d, none, or a file")
+    vectors: str = option(
+        "auto",
+        "Initial word vectors: wordllama, skip-gram, glove-50d, none, or a file; auto: wordllama for texts in Latin script, "
+        "else skip-gram",
+    )
     extra_words: int = option(50_000, "Words of pretrained vectors kept in addition to the training texts'", minimum=0)
     normalize: bool = option(True, "Scale word vectors to length 1 at the start")
-    freeze: bool = option(False, "Keep word vectors fixed")
+    freeze: bool = option(True, "Keep word vectors fixed")
     init_scale: float = option(0.1, "Weights start uniform within ± this", above=0)
     min_count: int = option(1, "Rarer words share the vector of unknown words", minimum=1)
     max_length: int = option(50, "Words of a text that are read", minimum=1)

@@ -29,6 +29,8 @@ def initialize_model(
     init: TrainedModel | None = None,
 ) -> tuple[AnyTokenizer, PairModel]:
     """A tokenizer for the words of the pairs and an untrained model, or `init` extended by new words."""
+    if model_class(name).takes_evidence:
+        settings = {"evidence": True} | settings
     inputs = model_class(name).inputs
     reporter.say("Building the vocabulary.")
     if init is None:

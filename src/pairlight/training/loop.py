@@ -26,6 +26,7 @@ from pairlight.training.checkpoint import load_checkpoint, read_record, save_che
 from pairlight.training.config import LIST_LOSSES, TrainingConfig
 from pairlight.training.examples import Epoch, LabeledExamples, RankingExamples
 from pairlight.training.interrupt import delay_interrupt
+from pairlight.training.linear_fit import fit_linear
 from pairlight.training.losses import LABEL_LOSS_FUNCTIONS, hinge, listwise
 from pairlight.training.score_scale import ScoreScale
 
@@ -130,10 +131,8 @@ def fit(
         for name in (CHECKPOINT, LOG):
             (folder / name).unlink(missing_ok=True)
     try:
-        if evaluate is not None and not history.epochs:
-            start = evaluate()
-            if np.isfinite(start):  # otherwise any epoch is better
-                history.start, history.best, history.best_epoch = start, start, 0
+        if not history.epochs:
+            best = _start(model, texts, examples, config, evaluate, history, best, weights)
         while len(history.epochs) < config.epochs and not _out_of_patience(history, config.patience):
             number = len(history.epochs) + 1
             started = time.perf_counter()
@@ -160,6 +159,32 @@ def fit(
         warnings.warn(f"{error} Training stopped; the best epoch, {history.best_epoch}, is kept.", stacklevel=4)
     model.load_state_dict(best)
     return history
+
+
+def _start(
+    model: PairModel,
+    texts: TokenizedTexts,
+    examples: RankingExamples | LabeledExamples,
+    config: TrainingConfig,
+    evaluate: Callable[[], float] | None,
+    history: History,
+    untrained: dict[str, Tensor],
+    weights: Callable[[PairModel], dict[str, Tensor]],
+) -> dict[str, Tensor]:
+    """Evaluate the untrained model, then fit its evidence, which is kept if dev is no worse; return the weights."""
+    start = None if evaluate is None else evaluate()
+    fit_linear(model, texts, examples, config)
+    if start is None or evaluate is None or not np.isfinite(start):  # otherwise any epoch is better
+        return weights(model)
+    history.start, history.best, history.best_epoch = start, start, 0
+    if model.linear is None:
+        return untrained
+    fitted = evaluate()
+    if not fitted >= start:
+        model.load_state_dict(untrained)
+        return untrained
+    history.best = fitted
+    return weights(model)
 
 
 def _train_epoch(

@@ -23,6 +23,7 @@ from pairlight.inference.scorer import ModelScorer
 from pairlight.models import model_class
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
+from pairlight.text.vectors import choose_vectors, oov_vectors
 from pairlight.training.advice import advice
 from pairlight.training.baseline import BM25, bm25_dev_metric
 from pairlight.training.config import TrainingConfig
@@ -145,7 +146,9 @@ def prepare_training(
     reporter = reporter or ProgressReporter()
     options = options or {}
     kind = model_class(model)
-    config = TrainingConfig.of(kind.training_defaults, options)
+    settings = dict(settings or {}) if init is None else {**init.model.settings, **(settings or {})}
+    defaults = kind.training_options(settings)
+    config = TrainingConfig.of(defaults, options)
     pairs = train_pairs
     if dev is None:
         pairs, dev = split(pairs, (0.9, 0.1), seed=config.seed)
@@ -157,20 +160,24 @@ def prepare_training(
     loss = options.get("loss", "auto" if task_type(pairs) == "pairs" else config.loss)
     labeled = pairs
     if loss == "auto":
-        loss = "hinge" if task_type(pairs) == "ranking" else default_label_loss(pairs.labels)
+        loss = "listwise" if task_type(pairs) == "ranking" else default_label_loss(pairs.labels)
         highest = float(pairs.labels.max())
         if loss == "bce" and highest > 1:
             reporter.say(f"Labels go up to {highest:g}: they are divided by it.")
             labeled = replace(pairs, label=pairs.labels / np.float32(highest))
     metric = default_metric(dev) if config.metric == "auto" else config.metric
-    config = TrainingConfig.of(kind.training_defaults, {**options, "loss": loss, "metric": metric})
+    chosen = {"loss": loss, "metric": metric}
+    if config.vectors == "auto":
+        chosen["vectors"] = choose_vectors(pairs.texts) if kind.inputs.pretrained_vectors else "none"
+    config = TrainingConfig.of(defaults, {**options, **chosen})
     place = _torch_device(device)
     if init is not None and init.name != model:
         raise InputError(f"The model to continue from is a {init.name}, not a {model}: use the same model.")
 
     torch.manual_seed(config.seed)
-    tokenizer, built = initialize_model(model, dict(settings or {}), pairs, config, reporter, init)
-    scorer = ModelScorer(model, built, tokenizer, config.max_length)
+    tokenizer, built = initialize_model(model, settings, pairs, config, reporter, init)
+    oov = oov_vectors(config.vectors, config.normalize) if built.inputs.pretrained_vectors else None
+    scorer = ModelScorer(model, built, tokenizer, config.max_length, oov)
     texts = scorer.tokenize(pairs.texts, pairs.left, pairs.right)
     built.to(place)
     if init is None or not built.statistics_are_weights:

@@ -161,6 +161,10 @@ def half_rows(table: Array, ids: Array) -> Array:
     return table[ids].astype(np.float32)
 
 
+def searchsorted(ascending: Array, values: Array) -> Array:
+    return np.searchsorted(ascending, values)
+
+
 def rows(x: Array, indices: Array) -> Array:
     return x[indices]
 
