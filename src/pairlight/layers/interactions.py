@@ -139,11 +139,14 @@ class NegativeDistance(Interaction):
 
 
 class Bilinear(Product):
-    """s_ij = u_i·M v_j + b"""
+    """s_ij = u_i·M v_j + b, where M starts near the identity"""
 
     def __init__(self, dim: int) -> None:
         self.weight = parameter(dim, dim)
         self.bias = parameter(1, bound=0)
+
+    def adjust_start(self) -> None:
+        self.weight.diagonal().add_(1)
 
     def factors(self, u: Seq, v: Seq) -> Factors:
         offset = array_namespace(u.x).broadcast_to(self.bias, (*u.mask.shape, 1))
@@ -151,13 +154,19 @@ class Bilinear(Product):
 
 
 class TensorLayer(Product):
-    """s_ij = relu(u_i·M^c v_j + W^c [u_i ; v_j] + b^c) in every channel c: the neural tensor layer."""
+    """s_ij = relu(u_i·M^c v_j + W^c [u_i ; v_j] + b^c) in every channel c: the neural tensor layer.
+
+    Every M^c starts near the identity.
+    """
 
     def __init__(self, dim: int, channels: int) -> None:
         self.channels = channels
         self.weight = parameter(channels, dim, dim)
         self.linear = parameter(channels, 2 * dim)
         self.bias = parameter(channels, bound=0)
+
+    def adjust_start(self) -> None:
+        self.weight.diagonal(dim1=1, dim2=2).add_(1)
 
     def factors(self, u: Seq, v: Seq) -> Factors:
         xp = array_namespace(u.x)

@@ -100,6 +100,9 @@ class Layer:
     def double(self) -> Self:
         return self.convert(lambda array: array.double() if array.is_floating_point() else array)
 
+    def adjust_start(self) -> None:
+        """Change the first weights, after they were set at random; most layers leave them as they are."""
+
     # Mode
 
     def train(self, mode: bool = True) -> Self:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from pairlight.layers.backends import array_namespace
+from pairlight.layers.basic import Linear
 from pairlight.layers.layer import Layer, parameter
 from pairlight.layers.types import Array, Seq
 
@@ -28,6 +29,7 @@ class BiLSTM(Layer):
     """p_t = [forward h_t ; backward h_t].   Seq -> Seq"""
 
     def __init__(self, dim: int, hidden: int) -> None:
+        self.dim = 2 * hidden
         self.forwards = LSTM(dim, hidden)
         self.backwards = LSTM(dim, hidden, backwards=True)
 
@@ -35,6 +37,21 @@ class BiLSTM(Layer):
         f, b = self.forwards, self.backwards
         xp = array_namespace(u.x)
         return replace(u, x=xp.bilstm(u.x, u.lengths, f.weight, f.bias, b.weight, b.bias))  # [B, L, 2·hidden]
+
+
+class ResidualBiLSTM(BiLSTM):
+    """p_t = x_t + W [forward h_t ; backward h_t], where W starts at zero.   Seq -> Seq"""
+
+    def __init__(self, dim: int, hidden: int) -> None:
+        super().__init__(dim, hidden)
+        self.dim = dim
+        self.project = Linear(2 * hidden, dim, bias=False)
+
+    def forward(self, u: Seq) -> Seq:
+        return u.with_x(u.x + self.project(super().forward(u).x))
+
+    def adjust_start(self) -> None:
+        self.project.weight.zero_()
 
 
 def last_state(u: Seq) -> Array:

@@ -85,6 +85,7 @@ class PairModel(Layer):
             for layer in self.all_layers():
                 if hasattr(layer, "padding_id"):
                     layer.weight[layer.padding_id] = 0  # type: ignore[attr-defined]
+                layer.adjust_start()
 
     @property
     def linear(self) -> Linear | None:

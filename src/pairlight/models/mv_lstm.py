@@ -6,7 +6,7 @@ from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.fused_topk import fused_topk
 from pairlight.layers.heads import MLP
 from pairlight.layers.interactions import InteractionName, build_interaction
-from pairlight.layers.lstm import BiLSTM
+from pairlight.layers.lstm import BiLSTM, ResidualBiLSTM
 from pairlight.layers.settings import Size
 from pairlight.layers.topk import KMax
 from pairlight.layers.types import Array, Seq, Tokens
@@ -30,6 +30,7 @@ class MVLSTM(DualEncoder[Seq]):
       channels     slices of the tensor
       k            number of largest interactions kept in each channel
       mlp          hidden units of the MLP
+      residual     compare x_t + W p_t instead of p_t, where W starts at zero; not in the paper
     """
 
     paper = "Wan et al., AAAI 2016"
@@ -45,11 +46,12 @@ class MVLSTM(DualEncoder[Seq]):
         channels: Size = 4,
         k: Size = 5,
         mlp: Size = 50,
+        residual: bool = False,
         **embedding: Unpack[EmbeddingSettings],
     ) -> None:
         self.embed = WordEmbedding(vocab, **embedding)
-        self.encode = BiLSTM(self.embed.dim, hidden)
-        self.interact = build_interaction(interaction, 2 * hidden, channels)
+        self.encode = ResidualBiLSTM(self.embed.dim, hidden) if residual else BiLSTM(self.embed.dim, hidden)
+        self.interact = build_interaction(interaction, self.encode.dim, channels)
         self.aggregate = KMax(k)
         self.score = MLP(self.interact.channels * k, mlp)
 

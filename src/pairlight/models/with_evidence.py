@@ -14,6 +14,10 @@ from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 
 
+import os
+GAIN = float(os.environ.get("GAIN", "1"))
+
+
 class WithEvidence(PairModel):
     """Start as a scorer that ranks, and learn what the model adds to it.
 
@@ -64,7 +68,7 @@ class WithEvidence(PairModel):
         return self.own.word_vectors
 
     def _sum(self, left: Tokens | None, right: Tokens | None, own: Array) -> Array:
-        return self.evidence(_subwords(left), _subwords(right)) + self.weight * own
+        return self.evidence(_subwords(left), _subwords(right)) + GAIN * self.weight * own
 
 
 class DualWithEvidence(WithEvidence, DualEncoder[Any]):
