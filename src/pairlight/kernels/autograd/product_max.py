@@ -1,5 +1,6 @@
-"""The largest cells of products of two texts: of every row, of every column, and the k largest, as a differentiable
-PyTorch function. The gradient of a cell goes to its two words.
+"""The largest cells of products of two texts, as a differentiable PyTorch function.
+
+They are those of every row, those of every column, and the k largest. The gradient of a cell goes to its two words.
 """
 
 import torch
@@ -10,7 +11,13 @@ from pairlight.kernels.autograd import check
 from pairlight.kernels.autograd.arrays import array, native_for
 from pairlight.kernels.autograd.kmax import kmax_reference
 from pairlight.kernels.native.library import Native
-from pairlight.kernels.native.product_max import ProductMax, check_shapes, product_max_backward, product_max_into
+from pairlight.kernels.native.product_max import (
+    Inputs,
+    ProductMax,
+    check_shapes,
+    product_max_backward,
+    product_max_into,
+)
 
 __all__ = ["ProductMax", "product_max", "product_max_reference"]
 
@@ -50,7 +57,7 @@ def product_max_reference(u: Tensor, v: Tensor, left: Tensor, right: Tensor, k: 
 def _largest_of_rows(s: Tensor, in_row: Tensor, in_column: Tensor) -> tuple[Tensor, Tensor]:
     if s.shape[2] == 0:
         return s.sum(2), torch.full(s.shape[:2], -1, device=s.device)
-    rank = torch.where(s.isnan(), torch.inf, s).masked_fill(~in_column[:, None], -torch.inf)
+    rank = torch.where(s.isnan(), torch.inf, s.detach()).masked_fill(~in_column[:, None], -torch.inf)
     present = in_row & in_column.any(1, keepdim=True)
     positions = rank.argmax(2).masked_fill(~present, -1)
     return _cells(s, positions[..., None])[..., 0], positions
@@ -71,8 +78,8 @@ class _ProductMax(torch.autograd.Function):
         u, v = (x if x.stride(2) == 1 else x.contiguous() for x in (u, v))
         sizes = [(v.shape[0], n) for n in (u.shape[1], v.shape[1], k)]
         found = ProductMax(*(x for size in sizes for x in (u.new_empty(size), left.new_empty(size))))
-        arrays = map(array, (u, v, left, right))
-        product_max_into(native, *arrays, ProductMax(*map(array, found)), threads=torch.get_num_threads())
+        inputs = Inputs(*map(array, (u, v, left, right)))
+        product_max_into(native, inputs, ProductMax(*map(array, found)), threads=torch.get_num_threads())
         ctx.mark_non_differentiable(found.row_positions, found.column_positions, found.positions)
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(u, v, left, right, *found)
@@ -87,9 +94,9 @@ class _ProductMax(torch.autograd.Function):
         d_u, d_v = (x.new_empty(x.shape) if need else None for x, need in zip((u, v), needed, strict=True))
         product_max_backward(
             ctx.native,  # type: ignore[attr-defined]
-            *map(array, (u, v, left, right)),
+            Inputs(*map(array, (u, v, left, right))),
             ProductMax(*map(array, found)),
-            tuple(None if x is None else array(x.contiguous()) for x in gradients[::2]),  # type: ignore[arg-type]
+            [None if x is None else array(x.contiguous()) for x in gradients[::2]],
             None if d_u is None else array(d_u),
             None if d_v is None else array(d_v),
             threads=torch.get_num_threads(),

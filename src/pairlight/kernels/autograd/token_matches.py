@@ -31,9 +31,7 @@ def token_matches(
     return _token_matches_native(native, left_ids, right_ids, left, right)
 
 
-def token_matches_reference(
-    left_ids: Tensor, right_ids: Tensor, left: Tensor, right: Tensor
-) -> tuple[Tensor, Tensor]:
+def token_matches_reference(left_ids: Tensor, right_ids: Tensor, left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
     """The reference implementation: compares all tokens of all pairs."""
     times = len(right_ids) // len(left_ids) if len(left_ids) else 1
     in_row = torch.arange(left_ids.shape[1], device=left.device) < left.repeat(times)[:, None]

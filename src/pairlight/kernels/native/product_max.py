@@ -1,6 +1,7 @@
 """The largest cells of products of two texts: of every row, of every column, and the k largest, on NumPy arrays."""
 
 import ctypes
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,15 @@ from pairlight.kernels.native import check, library
 from pairlight.kernels.native.buffers import Array, address, numbers, pointers, rows_contiguous, strides
 from pairlight.kernels.native.kmax import largest_cells
 from pairlight.kernels.native.library import Native
+
+
+class Inputs(NamedTuple):
+    """The texts; the last axes of `u` and `v` are contiguous, and so are the lengths."""
+
+    u: Array  # [B,L,D] left texts
+    v: Array  # [n·B,R,D] right texts
+    left: Array  # [B] lengths
+    right: Array  # [n·B]
 
 
 class ProductMax(NamedTuple):
@@ -51,7 +61,8 @@ def product_max(u: Array, v: Array, left_lengths: Array, right_lengths: Array, k
     if native is None:
         return product_max_reference(u, v, left, right, k)
     found = _empty(u, v, k)
-    product_max_into(native, rows_contiguous(u), rows_contiguous(v), left, right, found, threads=library.threads())
+    inputs = Inputs(rows_contiguous(u), rows_contiguous(v), left, right)
+    product_max_into(native, inputs, found, threads=library.threads())
     return found
 
 
@@ -90,24 +101,16 @@ def product_max_reference(u: Array, v: Array, left: Array, right: Array, k: int)
     return found
 
 
-def product_max_into(
-    native: Native, u: Array, v: Array, left: Array, right: Array, found: ProductMax, *, threads: int
-) -> None:
-    """Write the largest cells of the products to `found`.
-
-    The last axes of `u` and `v` are contiguous, and so are all other arrays.
-    """
-    native.run("product_max", u.dtype, _call(u, v, left, right, found, threads))
+def product_max_into(native: Native, inputs: Inputs, found: ProductMax, *, threads: int) -> None:
+    """Write the largest cells of the products to `found`, whose arrays are contiguous."""
+    native.run("product_max", inputs.u.dtype, _call(inputs, found, threads))
 
 
 def product_max_backward(
     native: Native,
-    u: Array,
-    v: Array,
-    left: Array,
-    right: Array,
+    inputs: Inputs,
     found: ProductMax,
-    gradients: tuple[Array | None, Array | None, Array | None],
+    gradients: Sequence[Array | None],
     d_u: Array | None,
     d_v: Array | None,
     *,
@@ -115,16 +118,17 @@ def product_max_backward(
 ) -> None:
     """Write the gradients of `u` and `v`, those that are not None, from the gradients of rows, columns and values.
 
-    A gradient of None is zero.
+    A gradient of None is zero. All arrays but the inputs are contiguous.
     """
-    call = _call(u, v, left, right, found, threads)
+    call = _call(inputs, found, threads)
     call.d_rows, call.d_columns, call.d_values, call.d_u, call.d_v = (
         None if x is None else address(x) for x in (*gradients, d_u, d_v)
     )
-    native.run("product_max_backward", u.dtype, call)
+    native.run("product_max_backward", inputs.u.dtype, call)
 
 
-def _call(u: Array, v: Array, left: Array, right: Array, found: ProductMax, threads: int) -> _Call:
+def _call(inputs: Inputs, found: ProductMax, threads: int) -> _Call:
+    u, v, left, right = inputs
     u_text, u_word, _ = strides(u)
     v_text, v_word, _ = strides(v)
     lefts, left_words, dim = u.shape

@@ -19,9 +19,7 @@ class _Call(ctypes.Structure):
     )
 
 
-def token_matches(
-    left_ids: Array, right_ids: Array, left_lengths: Array, right_lengths: Array
-) -> tuple[Array, Array]:
+def token_matches(left_ids: Array, right_ids: Array, left_lengths: Array, right_lengths: Array) -> tuple[Array, Array]:
     """left_ids[B,L], right_ids[n·B,R] -> left_counts[n·B,L], right_counts[n·B,R], 0 for padding.
 
     Right text r is paired with left text r mod B. The counts are float32, because they become features.

@@ -48,7 +48,7 @@ class ProductMaxForward {
   typedef Integers<T> I;
   static constexpr int L = LANES<T>;
   static constexpr int TOGETHER = 16;  // pairs of one task, which share its buffers
-  static constexpr int MOST = 16;      // rows of the highest tile
+  static constexpr int MOST = 8;       // rows of the highest tile
 
   // A group is one left text with up to TOGETHER right texts. A task has several of them if they are small.
   int64_t parts() const { return (times + TOGETHER - 1) / TOGETHER; }
@@ -67,6 +67,7 @@ class ProductMaxForward {
     for (int64_t group = first; group < end && group < groups(); group++) {
       const int64_t left = group / parts(), start = group % parts() * TOGETHER;
       const int m = int(call.left[left]);
+      if (left + 1 < call.lefts) prefetch(call.u + (left + 1) * call.u_text, call.u_word, 0, m);
       in_lanes(call.u + left * call.u_text, call.u_word, m, int(call.dim), (V *)words);
       for (int64_t time = start; time < start + TOGETHER && time < times; time++)
         one(time * call.lefts + left, m, words, turned, grid);
@@ -81,7 +82,7 @@ class ProductMaxForward {
     int64_t *row_positions = call.row_positions + pair * call.left_words;
     int64_t *column_positions = call.column_positions + pair * call.right_words;
     if (m && n) {
-      products(call.v + pair * call.v_text, n, words, down, turned);
+      products(pair, n, words, down, turned);
       for (int j = 0; j < n; j += L)
         for (int w = 0; w < down; w++) {
           V cells[L];
@@ -100,23 +101,37 @@ class ProductMaxForward {
   }
 
   // turned[j] = the products of right word j and all left words.
-  void products(const T *v, int n, const V *words, int down, V *turned) const {
-    for (int w = 0; w < down; w += WIDE) switch (least(WIDE, down - w)) {
-        case 1: stripe<BYTES == 64 ? MOST : 8, 1>(v, n, words + w, down, turned + w); break;
-        case 2: stripe<BYTES == 64 ? 8 : 5, 2>(v, n, words + w, down, turned + w); break;
-        case 3: stripe<BYTES == 64 ? 8 : 4, 3>(v, n, words + w, down, turned + w); break;
-        case 4: stripe<TALL, 4>(v, n, words + w, down, turned + w); break;
-        default: stripe<TALL, WIDE>(v, n, words + w, down, turned + w);
+  void products(int64_t pair, int n, const V *words, int down, V *turned) const {
+    const T *v = call.v + pair * call.v_text;
+    for (int w = 0; w < down; w += WIDE) {
+      // The right text that comes next is the next one of this left text, or the first one of the next left text.
+      const int64_t next = pair + call.lefts < call.pairs ? pair + call.lefts : pair % call.lefts + 1;
+      const T *expected = w == 0 && next < call.pairs ? call.v + next * call.v_text : nullptr;
+      switch (least(WIDE, down - w)) {
+        case 1: stripe<8, 1>(v, n, words + w, down, turned + w, expected); break;
+        case 2: stripe<BYTES == 64 ? 8 : 5, 2>(v, n, words + w, down, turned + w, expected); break;
+        case 3: stripe<BYTES == 64 ? 8 : 4, 3>(v, n, words + w, down, turned + w, expected); break;
+        case 4: stripe<TALL, 4>(v, n, words + w, down, turned + w, expected); break;
+        default: stripe<TALL, WIDE>(v, n, words + w, down, turned + w, expected);
       }
+    }
   }
 
   template <int H, int W>
-  void stripe(const T *v, int n, const V *words, int down, V *turned) const {
+  void stripe(const T *v, int n, const V *words, int down, V *turned, const T *expected) const {
+    static_assert(H <= MOST, "turned is too small");
     for (int j = 0; j < n; j += H) {
       const T *rows[H];
       for (int a = 0; a < H; a++) rows[a] = v + least(j + a, n - 1) * call.v_word;  // after the last row: ignored
+      if (expected) prefetch(expected, call.v_word, j, least(j + H, n));
       tile<T, H, W>(rows, call.dim, words, down, turned + j * down);
     }
+  }
+
+  // Loads words of a text into the cache. The words of a tile are too short for the CPU to foresee the next ones.
+  void prefetch(const T *text, int64_t by_word, int from, int end) const {
+    for (int i = from; i < end; i++)
+      for (int64_t d = 0; d < call.dim; d += 64 / sizeof(T)) __builtin_prefetch(text + i * by_word + d, 0, 2);
   }
 
   // The largest of `count` cells in each lane, cells[i, w], for the first n lanes of a row; of equal ones the first.

@@ -21,13 +21,14 @@ class ProductMaxBackward {
     for (int64_t pair = left; pair < call.pairs; pair += call.lefts) {
       if (call.d_v) memset(call.d_v + pair * R * call.dim, 0, size_t(R * call.dim) * sizeof(T));
       if (call.d_rows)
-        for (int64_t i = 0; i < L; i++) cell(call, left, pair, i, call.row_positions[pair * L + i], call.d_rows[pair * L + i]);
+        for (int64_t i = 0, at = pair * L; i < L; i++, at++)
+          cell(call, left, pair, i, call.row_positions[at], call.d_rows[at]);
       if (call.d_columns)
-        for (int64_t j = 0; j < R; j++)
-          cell(call, left, pair, call.column_positions[pair * R + j], j, call.d_columns[pair * R + j]);
+        for (int64_t j = 0, at = pair * R; j < R; j++, at++)
+          cell(call, left, pair, call.column_positions[at], j, call.d_columns[at]);
       if (call.d_values)
-        for (int64_t q = pair * k; q < (pair + 1) * k && call.positions[q] >= 0; q++)
-          cell(call, left, pair, call.positions[q] / R, call.positions[q] % R, call.d_values[q]);
+        for (int64_t at = pair * k; at < (pair + 1) * k && call.positions[at] >= 0; at++)
+          cell(call, left, pair, call.positions[at] / R, call.positions[at] % R, call.d_values[at]);
     }
   }
 

@@ -6,17 +6,16 @@
 namespace PAIRLIGHT_WIDTH {
 
 // The same fields in the same order as `_Call` in token_matches.py, 8 bytes each.
-template <class T>
 struct TokenMatches {
   const int64_t *left_ids, *right_ids;  // [lefts, L], [pairs, R]
   const int64_t *left, *right;          // [lefts], [pairs] lengths
   int64_t lefts, pairs, left_words, right_words, threads;
-  T *left_counts, *right_counts;  // [pairs, L], [pairs, R]; 0 for padding
+  float *left_counts, *right_counts;  // [pairs, L], [pairs, R]; 0 for padding
 };
 
 // counts[size] = how often each of the m ids occurs among the n others, then zeros. Each lane counts one id.
-template <class T>
-inline void count_matches(const int64_t *ids, int64_t m, int64_t size, const int64_t *others, int64_t n, T *counts) {
+inline void count_matches(const int64_t *ids, int64_t m, int64_t size, const int64_t *others, int64_t n,
+                          float *counts) {
   typedef Integers<double> I;
   constexpr int L = LANES<double>;
   for (int64_t i = 0; i < size; i += L) {
@@ -26,22 +25,21 @@ inline void count_matches(const int64_t *ids, int64_t m, int64_t size, const int
       memcpy(&own, ids + i, size_t(real) * sizeof(int64_t));
       for (int64_t j = 0; j < n; j++) count -= own == others[j];
     }
-    for (int64_t l = 0; l < some; l++) counts[i + l] = l < real ? T(count[l]) : T(0);
+    for (int64_t l = 0; l < some; l++) counts[i + l] = l < real ? float(count[l]) : 0.f;
   }
 }
 
-template <class T>
-void matches_of_pair(void *call_, int64_t pair) {
-  const TokenMatches<T> &call = *(const TokenMatches<T> *)call_;
+inline void matches_of_pair(void *call_, int64_t pair) {
+  const TokenMatches &call = *(const TokenMatches *)call_;
   const int64_t at = pair % call.lefts, L = call.left_words, R = call.right_words;
-  const int64_t m = call.left[at], n = call.right[pair], *left = call.left_ids + at * L, *right = call.right_ids + pair * R;
+  const int64_t m = call.left[at], n = call.right[pair];
+  const int64_t *left = call.left_ids + at * L, *right = call.right_ids + pair * R;
   count_matches(left, m, L, right, n, call.left_counts + pair * L);
   count_matches(right, n, R, left, m, call.right_counts + pair * R);
 }
 
-template <class T>
-int token_matches(const TokenMatches<T> &call) {
-  pairlight::parallel(call.pairs, call.threads, matches_of_pair<T>, (void *)&call);
+inline int token_matches(const TokenMatches &call) {
+  pairlight::parallel(call.pairs, call.threads, matches_of_pair, (void *)&call);
   return 0;
 }
 

@@ -29,12 +29,18 @@ using namespace PAIRLIGHT_WIDTH;
     return KernelCountsRun<T>::backward(*call);                                                                       \
   }                                                                                                                   \
   EXPORT int JOIN(kmax, type, PAIRLIGHT_WIDTH)(const KMax<T> *call) { return kmax(*call); }                            \
-  EXPORT int JOIN(product_kmax, type, PAIRLIGHT_WIDTH)(const ProductKMax<T> *call) { return ProductKMaxRun<T>::run(*call); } \
-  EXPORT int JOIN(product_max, type, PAIRLIGHT_WIDTH)(const ProductMax<T> *call) { return ProductMaxForward<T>::run(*call); } \
-  EXPORT int JOIN(product_max_backward, type, PAIRLIGHT_WIDTH)(const ProductMax<T> *call) {                            \
-    return ProductMaxBackward<T>::run(*call);                                                                         \
+  EXPORT int JOIN(product_kmax, type, PAIRLIGHT_WIDTH)(const ProductKMax<T> *call) {                                  \
+    return ProductKMaxRun<T>::run(*call);                                                                             \
   }                                                                                                                   \
-  EXPORT int JOIN(token_matches, type, PAIRLIGHT_WIDTH)(const TokenMatches<T> *call) { return token_matches(*call); }
+  EXPORT int JOIN(product_max, type, PAIRLIGHT_WIDTH)(const ProductMax<T> *call) {                                    \
+    return ProductMaxForward<T>::run(*call);                                                                          \
+  }                                                                                                                   \
+  EXPORT int JOIN(product_max_backward, type, PAIRLIGHT_WIDTH)(const ProductMax<T> *call) {                           \
+    return ProductMaxBackward<T>::run(*call);                                                                         \
+  }
 
 KERNELS(float, f32)
 KERNELS(double, f64)
+
+// Token ids are integers; their counts are float32.
+EXPORT int JOIN(token_matches, f32, PAIRLIGHT_WIDTH)(const TokenMatches *call) { return token_matches(*call); }
