@@ -12,7 +12,7 @@ from pairlight.kernels.autograd.arrays import array, native_for
 from pairlight.kernels.autograd.kmax import kmax_reference
 from pairlight.kernels.native.library import Native
 from pairlight.kernels.native.product_max import (
-    Inputs,
+    ProductInputs,
     ProductMax,
     check_shapes,
     product_max_backward,
@@ -78,7 +78,7 @@ class _ProductMax(torch.autograd.Function):
         u, v = (x if x.stride(2) == 1 else x.contiguous() for x in (u, v))
         sizes = [(v.shape[0], n) for n in (u.shape[1], v.shape[1], k)]
         found = ProductMax(*(x for size in sizes for x in (u.new_empty(size), left.new_empty(size))))
-        inputs = Inputs(*map(array, (u, v, left, right)))
+        inputs = ProductInputs(*map(array, (u, v, left, right)))
         product_max_into(native, inputs, ProductMax(*map(array, found)), threads=torch.get_num_threads())
         ctx.mark_non_differentiable(found.row_positions, found.column_positions, found.positions)
         ctx.set_materialize_grads(False)
@@ -94,7 +94,7 @@ class _ProductMax(torch.autograd.Function):
         d_u, d_v = (x.new_empty(x.shape) if need else None for x, need in zip((u, v), needed, strict=True))
         product_max_backward(
             ctx.native,  # type: ignore[attr-defined]
-            Inputs(*map(array, (u, v, left, right))),
+            ProductInputs(*map(array, (u, v, left, right))),
             ProductMax(*map(array, found)),
             [None if x is None else array(x.contiguous()) for x in gradients[::2]],
             None if d_u is None else array(d_u),

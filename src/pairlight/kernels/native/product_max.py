@@ -13,7 +13,7 @@ from pairlight.kernels.native.kmax import largest_cells
 from pairlight.kernels.native.library import Native
 
 
-class Inputs(NamedTuple):
+class ProductInputs(NamedTuple):
     """The texts; the last axes of `u` and `v` are contiguous, and so are the lengths."""
 
     u: Array  # [B,L,D] left texts
@@ -61,7 +61,7 @@ def product_max(u: Array, v: Array, left_lengths: Array, right_lengths: Array, k
     if native is None:
         return product_max_reference(u, v, left, right, k)
     found = _empty(u, v, k)
-    inputs = Inputs(rows_contiguous(u), rows_contiguous(v), left, right)
+    inputs = ProductInputs(rows_contiguous(u), rows_contiguous(v), left, right)
     product_max_into(native, inputs, found, threads=library.threads())
     return found
 
@@ -101,14 +101,14 @@ def product_max_reference(u: Array, v: Array, left: Array, right: Array, k: int)
     return found
 
 
-def product_max_into(native: Native, inputs: Inputs, found: ProductMax, *, threads: int) -> None:
+def product_max_into(native: Native, inputs: ProductInputs, found: ProductMax, *, threads: int) -> None:
     """Write the largest cells of the products to `found`, whose arrays are contiguous."""
     native.run("product_max", inputs.u.dtype, _call(inputs, found, threads))
 
 
 def product_max_backward(
     native: Native,
-    inputs: Inputs,
+    inputs: ProductInputs,
     found: ProductMax,
     gradients: Sequence[Array | None],
     d_u: Array | None,
@@ -127,7 +127,7 @@ def product_max_backward(
     native.run("product_max_backward", inputs.u.dtype, call)
 
 
-def _call(inputs: Inputs, found: ProductMax, threads: int) -> _Call:
+def _call(inputs: ProductInputs, found: ProductMax, threads: int) -> _Call:
     u, v, left, right = inputs
     u_text, u_word, _ = strides(u)
     v_text, v_word, _ = strides(v)
