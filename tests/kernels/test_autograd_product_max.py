@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from kernels.forcing import assert_agrees, forced, on_every_width, on_reference_and_native, same_bits, threads
+from kernels.forcing import WIDTHS, assert_agrees, forced, on_every_width, on_reference_and_native, same_bits, threads
 from kernels.forcing import result_and_gradients as of_sum
 from pairlight.core.errors import InputError
 from pairlight.kernels.autograd.product_max import ProductMax, product_max
@@ -39,13 +39,13 @@ def of_the_grid(u: Tensor, v: Tensor, left: Tensor, right: Tensor, k: int) -> Te
     return torch.where(found.isinf(), 0, found)
 
 
-@pytest.mark.parametrize("choice", ["reference", "portable", "widest"])
+@pytest.mark.parametrize("choice", ["reference", *WIDTHS])
 @settings(max_examples=30, deadline=None)
 @given(sizes, st.sampled_from([0, 1, 10, 30, 2000]))
 def test_result_and_gradients_are_those_of_the_grid(choice, size, k):
     tensors, lengths = example(*size)
     expected = of_sum(lambda u, v: of_the_grid(u, v, *lengths, k), tensors)
-    with forced("" if choice == "widest" else choice):
+    with forced(choice):
         found = of_sum(lambda u, v: joined(product_max(u, v, *lengths, k)), tensors)
     for a, b in zip(found, expected, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
