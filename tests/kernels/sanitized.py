@@ -12,13 +12,17 @@ from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_count
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm
 from pairlight.kernels.autograd.product_kmax import product_kmax
+from pairlight.kernels.autograd.product_max import product_max
 from pairlight.kernels.autograd.spatial_gru import GruWeights, spatial_gru
+from pairlight.kernels.autograd.token_matches import token_matches
 from pairlight.kernels.native import build, library
 from pairlight.kernels.native import kernel_counts as native_kernel_counts
 from pairlight.kernels.native import kmax as native_kmax
 from pairlight.kernels.native import lstm as native_lstm
 from pairlight.kernels.native import product_kmax as native_product_kmax
+from pairlight.kernels.native import product_max as native_product_max
 from pairlight.kernels.native import spatial_gru as native_spatial_gru
+from pairlight.kernels.native import token_matches as native_token_matches
 
 build.LIBRARY = Path(sys.argv[1])
 torch.set_num_threads(2)
@@ -60,6 +64,17 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
             product_kmax(u, v[:, :, :1], left, right, k)
             product_kmax(u[:1], v, left[:1], right, k, offset=offset.mT[:1], relu=True)
             native_product_kmax.product_kmax(array(u), array(v), *lengths, k, offset=array(offset.mT))
+        for k in (0, 1, 5, 50):
+            u, v = leaf(B, L, D), leaf(B, R, D)
+            for few, of_few in ((u, left), (u[:1], left[:1])):
+                found = product_max(few, v, of_few, right, k)
+                (found.rows.sum() + found.columns.sum() + found.values.sum()).backward()
+            native_product_max.product_max(array(u), array(v), *lengths, k)
+        left_ids, right_ids = torch.randint(0, 5, (B, L)), torch.randint(0, 5, (B, R))
+        token_matches(left_ids, right_ids, left, right)
+        token_matches(left_ids[:1], right_ids, left[:1], right)
+        native_token_matches.token_matches(array(left_ids), array(right_ids), *lengths)
+        u, v = leaf(B, L, C, D), leaf(B, R, C, D)
         for kernels in (1, 11, 20):
             mu, sigma = [1 - 2 * k / kernels for k in range(kernels)], [0.001, *[0.1] * (kernels - 1)]
             b = leaf(B, R)

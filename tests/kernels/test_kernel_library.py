@@ -213,7 +213,9 @@ from pairlight.kernels.native.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.native.kmax import kmax
 from pairlight.kernels.native.lstm import bilstm, lstm
 from pairlight.kernels.native.product_kmax import product_kmax
+from pairlight.kernels.native.product_max import product_max
 from pairlight.kernels.native.spatial_gru import GruWeights, spatial_gru
+from pairlight.kernels.native.token_matches import token_matches
 import pairlight.kernels.native.build, pairlight.kernels.native.library
 
 x, n = np.ones((2, 3, 4), np.float32), np.array([2, 3])
@@ -222,6 +224,7 @@ s, u = np.ones((2, 1, 3, 3), np.float32), np.ones((2, 3, 1, 4), np.float32)
 weights = GruWeights(*(np.ones(shape, np.float32) for shape in [(14, 7), (14,), (2, 7), (2,)]))
 results = [lstm(x, n, weight, bias), bilstm(x, n, weight, bias, weight, bias), spatial_gru(s, n, n, weights)]
 results += [kmax(s, n, n, 2)[0], product_kmax(u, u, n, n, 2)[0]]
+results += [*product_max(x, x, n, n, 2), *token_matches(np.ones((2, 3), int), np.ones((2, 3), int), n, n)]
 results += [kernel_counts(s, s[:, 0, 0], n, n, [1.0], [0.1]), cosine_counts(u, u, s[:, 0, 0], n, n, [1.0], [0.1])]
 assert all(np.isfinite(result).all() for result in results)
 del sys.modules["torch"]

@@ -6,7 +6,7 @@ from torch import Tensor
 from pairlight.core.errors import InputError
 from pairlight.kernels.native.check import dimensions, length_range, shape
 
-__all__ = ["dimensions", "floating", "lengths", "shape"]
+__all__ = ["dimensions", "floating", "integers", "lengths", "shape"]
 
 
 def floating(**tensors: Tensor) -> None:
@@ -22,12 +22,17 @@ def floating(**tensors: Tensor) -> None:
             )
 
 
+def integers(name: str, x: Tensor, device: torch.device) -> Tensor:
+    """Check that x has integers, and return it as a contiguous int64 tensor."""
+    if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+        raise InputError(f"{name} has dtype {x.dtype}: pass integers, such as torch.int64.")
+    return x.to(device, torch.int64).contiguous()
+
+
 def lengths(name: str, x: Tensor, batch: int, longest: int, device: torch.device) -> Tensor:
     """Check that x[batch] has integers from 0 to `longest`, and return it as a contiguous int64 tensor."""
     shape(name, x, batch)
-    if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
-        raise InputError(f"{name} has dtype {x.dtype}: pass integers, such as torch.int64.")
-    x = x.to(device, torch.int64).contiguous()
+    x = integers(name, x, device)
     if batch:
         least, most = x.aminmax()
         length_range(name, int(least), int(most), longest)

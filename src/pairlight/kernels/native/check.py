@@ -28,12 +28,26 @@ def floating(**arrays: NDArray[Any]) -> None:
             )
 
 
+def right_texts(pairs: int, lefts: int) -> None:
+    """Check that every left text has the same number of right texts."""
+    if pairs % lefts if lefts else pairs:
+        raise InputError(
+            f"There are {pairs} right texts for {lefts} left texts: pass the same number of both, or a multiple of "
+            "right texts."
+        )
+
+
+def integers(name: str, x: NDArray[Any]) -> NDArray[np.int64]:
+    """Check that x has integers, and return it as a contiguous int64 array."""
+    if x.dtype.kind not in "iu":
+        raise InputError(f"{name} has dtype {x.dtype}: pass integers, such as int64.")
+    return contiguous(np.asarray(x, np.int64))
+
+
 def lengths(name: str, x: NDArray[Any], batch: int, longest: int) -> NDArray[np.int64]:
     """Check that x[batch] has integers from 0 to `longest`, and return it as a contiguous int64 array."""
     shape(name, x, batch)
-    if x.dtype.kind not in "iu":
-        raise InputError(f"{name} has dtype {x.dtype}: pass integers, such as int64.")
-    x = contiguous(np.asarray(x, np.int64))
+    x = integers(name, x)
     if batch:
         length_range(name, int(x.min()), int(x.max()), longest)
     return x

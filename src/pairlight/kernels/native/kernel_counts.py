@@ -105,11 +105,7 @@ def check_cosine_shapes(
     check.dimensions("u", u, "BLMD")
     check.dimensions("v", v, "BRND")
     B, pairs, R, N = u.shape[0], *v.shape[:3]
-    if pairs % B if B else pairs:
-        raise InputError(
-            f"There are {pairs} right texts for {B} left texts: pass the same number of both, or a multiple of "
-            "right texts."
-        )
+    check.right_texts(pairs, B)
     check.shape("v", v, pairs, R, N, u.shape[3])
     check.shape("b", b, pairs, R)
     check_kernels(mu, sigma)

@@ -66,11 +66,7 @@ def check_shapes(u: check.Shaped, v: check.Shaped, k: int, offset: check.Shaped 
     pairs, R, v_channels, _ = v.shape
     if C < 1 or k < 1:
         raise InputError(f"u has {C} channels and k is {k}: pass at least 1 channel and k of at least 1.")
-    if pairs % B if B else pairs:
-        raise InputError(
-            f"There are {pairs} right texts for {B} left texts: pass the same number of both, or a multiple of "
-            "right texts."
-        )
+    check.right_texts(pairs, B)
     check.shape("v", v, pairs, R, C if v_channels > 1 else 1, D)
     if offset is not None:
         check.shape("offset", offset, B, L, C)

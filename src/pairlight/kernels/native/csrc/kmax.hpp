@@ -66,6 +66,18 @@ struct Best {
     for (; j < n; j++) offer(cells[j], position + j);
   }
 
+  // The same, but only cells that reach a bound which at least k cells of the grid reach.
+  void row(const T *cells, int n, int64_t position, T bound) {
+    constexpr int L = LANES<T>;
+    for (int j = 0; j < n; j += L) {
+      Vector<T> x = {};
+      memcpy(&x, cells + j, j + L <= n ? BYTES : (n - j) * sizeof(T));
+      if (!any(~(x < all(bound)))) continue;
+      for (int l = 0; l < L && j + l < n; l++)
+        if (!(cells[j + l] < bound)) offer(cells[j + l], position + j + l);
+    }
+  }
+
   // Fills the remaining entries if there are fewer than k cells.
   void close() {
     for (int64_t q = held; q < k; q++) values[q] = 0, positions[q] = -1;

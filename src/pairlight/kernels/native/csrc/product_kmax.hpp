@@ -55,7 +55,7 @@ class ProductKMaxRun {
       for (int64_t c = 0; c < call.channels; c++) {
         const int64_t left = pair % call.lefts;
         const int m = int(call.left[left]), n = int(call.right[pair]), vectors = padded(n, L) / L;
-        if (c == 0 || call.v_channel) in_lanes(right(pair, c), call.v_word, n, words);
+        if (c == 0 || call.v_channel) in_lanes(right(pair, c), call.v_word, n, int(call.dim), (V *)words);
         Best<T> best = found(pair, c);
         for (int i = 0; i < m; i += TALL) {
           const T *rows[TALL];
@@ -76,7 +76,7 @@ class ProductKMaxRun {
     Buffer<V> words(of_channel * call.channels), grid(int64_t(high) * L * wide);
     if (!words || !grid) return false;
     for (int64_t c = 0; c < call.channels; c++)
-      in_lanes(call.u + c * call.u_channel, call.u_word, m, words + c * of_channel);
+      in_lanes(call.u + c * call.u_channel, call.u_word, m, int(call.dim), words + c * of_channel);
     for (int64_t pair = first; pair < end && pair < call.pairs; pair++)
       for (int64_t c = 0; c < call.channels; c++) {
         const int n = int(call.right[pair]), vectors = padded(n, L) / L;
@@ -121,48 +121,14 @@ class ProductKMaxRun {
     best.row((const T *)row, n, i * call.columns);
   }
 
-  // Puts the n words of a text into lanes, one in each: words[d, w].
-  void in_lanes(const T *text, int64_t by_word, int n, V *words) const {
-    const int D = int(call.dim), vectors = padded(n, L) / L;
-    for (int w = 0; w < vectors; w++) {
-      const T *row[L];
-      int count[L];
-      for (int l = 0; l < L; l++) {
-        count[l] = w * L + l < n ? D : 0;
-        row[l] = count[l] ? text + (w * L + l) * by_word : text;
-      }
-      gather<T>(row, count, D, 1, words + w, vectors);
-    }
-  }
-
   void tiles(const T *const *rows, const V *words, int wide, int w, V *stripe) const {
     switch (least(WIDE, wide - w)) {
-      case 1: return tile<1>(rows, words + w, wide, stripe + w);
-      case 2: return tile<2>(rows, words + w, wide, stripe + w);
-      case 3: return tile<3>(rows, words + w, wide, stripe + w);
-      case 4: return tile<4>(rows, words + w, wide, stripe + w);
-      default: return tile<WIDE>(rows, words + w, wide, stripe + w);
+      case 1: return tile<T, TALL, 1>(rows, call.dim, words + w, wide, stripe + w);
+      case 2: return tile<T, TALL, 2>(rows, call.dim, words + w, wide, stripe + w);
+      case 3: return tile<T, TALL, 3>(rows, call.dim, words + w, wide, stripe + w);
+      case 4: return tile<T, TALL, 4>(rows, call.dim, words + w, wide, stripe + w);
+      default: return tile<T, TALL, WIDE>(rows, call.dim, words + w, wide, stripe + w);
     }
-  }
-
-  template <int W>
-  void tile(const T *const *rows, const V *words, int wide, V *out) const {
-    V sums[TALL][W] = {};
-    for (int d = 0; d < call.dim; d++, words += wide) {
-      V column[W];
-#pragma GCC unroll 8
-      for (int w = 0; w < W; w++) column[w] = words[w];
-#pragma GCC unroll 8
-      for (int a = 0; a < TALL; a++) {
-        const V value = all(rows[a][d]);
-#pragma GCC unroll 8
-        for (int w = 0; w < W; w++) sums[a][w] += value * column[w];
-      }
-    }
-#pragma GCC unroll 8
-    for (int a = 0; a < TALL; a++)
-#pragma GCC unroll 8
-      for (int w = 0; w < W; w++) out[a * wide + w] = sums[a][w];
   }
 
   void finish(int64_t left, int i, int64_t c, int wide, V *row) const {

@@ -1,4 +1,4 @@
-// Small matrix products whose elements are SIMD vectors, with one lane for each text or pair of a block.
+// Small matrix products whose elements are SIMD vectors, with one lane for each text or pair of a block, or each word.
 #pragma once
 #include "vector.hpp"
 
@@ -74,6 +74,44 @@ template <class T>
 inline T outer_at(const Vector<T> *sums, int columns, int o, int k) {
   const int64_t tile = int64_t(o / TALL) * (padded(columns, WIDE) / WIDE) + k / WIDE;
   return sum<T>(sums[tile * TALL * WIDE + o % TALL * WIDE + k % WIDE]);
+}
+
+// Puts the n words of a text into lanes, one in each: words[d, w].
+template <class T>
+inline void in_lanes(const T *text, int64_t by_word, int n, int dim, Vector<T> *words) {
+  constexpr int L = LANES<T>;
+  const int vectors = padded(n, L) / L;
+  for (int w = 0; w < vectors; w++) {
+    const T *row[L];
+    int count[L];
+    for (int l = 0; l < L; l++) {
+      count[l] = w * L + l < n ? dim : 0;
+      row[l] = count[l] ? text + (w * L + l) * by_word : text;
+    }
+    gather<T>(row, count, dim, 1, words + w, vectors);
+  }
+}
+
+// The products of H words and W vectors of words in lanes: out[a, w] = sum over d of rows[a][d] words[d, w]. `wide` is
+// the number of vectors of a row of words and of out.
+template <class T, int H, int W>
+inline void tile(const T *const *rows, int64_t dim, const Vector<T> *words, int wide, Vector<T> *out) {
+  Vector<T> sums[H][W] = {};
+  for (int64_t d = 0; d < dim; d++, words += wide) {
+    Vector<T> column[W];
+#pragma GCC unroll 8
+    for (int w = 0; w < W; w++) column[w] = words[w];
+#pragma GCC unroll 16
+    for (int a = 0; a < H; a++) {
+      const Vector<T> value = all(rows[a][d]);
+#pragma GCC unroll 8
+      for (int w = 0; w < W; w++) sums[a][w] += value * column[w];
+    }
+  }
+#pragma GCC unroll 16
+  for (int a = 0; a < H; a++)
+#pragma GCC unroll 8
+    for (int w = 0; w < W; w++) out[a * wide + w] = sums[a][w];
 }
 
 }  // namespace PAIRLIGHT_WIDTH

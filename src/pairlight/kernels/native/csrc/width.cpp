@@ -2,7 +2,9 @@
 #include "kernel_counts.hpp"
 #include "lstm_backward.hpp"
 #include "product_kmax.hpp"
+#include "product_max_backward.hpp"
 #include "spatial_gru_backward.hpp"
+#include "token_matches.hpp"
 
 using namespace PAIRLIGHT_WIDTH;
 
@@ -27,7 +29,18 @@ using namespace PAIRLIGHT_WIDTH;
     return KernelCountsRun<T>::backward(*call);                                                                       \
   }                                                                                                                   \
   EXPORT int JOIN(kmax, type, PAIRLIGHT_WIDTH)(const KMax<T> *call) { return kmax(*call); }                            \
-  EXPORT int JOIN(product_kmax, type, PAIRLIGHT_WIDTH)(const ProductKMax<T> *call) { return ProductKMaxRun<T>::run(*call); }
+  EXPORT int JOIN(product_kmax, type, PAIRLIGHT_WIDTH)(const ProductKMax<T> *call) {                                  \
+    return ProductKMaxRun<T>::run(*call);                                                                             \
+  }                                                                                                                   \
+  EXPORT int JOIN(product_max, type, PAIRLIGHT_WIDTH)(const ProductMax<T> *call) {                                    \
+    return ProductMaxForward<T>::run(*call);                                                                          \
+  }                                                                                                                   \
+  EXPORT int JOIN(product_max_backward, type, PAIRLIGHT_WIDTH)(const ProductMax<T> *call) {                           \
+    return ProductMaxBackward<T>::run(*call);                                                                         \
+  }
 
 KERNELS(float, f32)
 KERNELS(double, f64)
+
+// Token ids are integers; their counts are float32.
+EXPORT int JOIN(token_matches, f32, PAIRLIGHT_WIDTH)(const TokenMatches *call) { return token_matches(*call); }
