@@ -78,6 +78,10 @@ class PairFeatures(Layer):
         ]
         return xp.cat([*(each[:, None] for each in f), cells], 1)
 
+    def set_average_length(self, length: float) -> None:
+        """Set the mean length of right texts, for BM25."""
+        array_namespace(self.average_length).copy_into(self.average_length, np.float32(length))
+
     def maxima(self, u: Seq, v: Seq) -> tuple[Array, Array, Array]:
         """max_j s_ij, max_i s_ij and the k largest s_ij, the grid not being stored.   [B, L], [B, R], [B, k]"""
         xp = array_namespace(v.x)
@@ -87,8 +91,8 @@ class PairFeatures(Layer):
             left, right = xp.amax(x, 2), xp.amax(x, 1)
             cells = self.aggregate(s) if self.k else left[:, :0]
             return xp.where(left < -1.5, 0, left), xp.where(right < -1.5, 0, right), cells
-        found: tuple[Array, Array, Array] = xp.product_max(unit(u.x), unit(v.x), u.lengths, v.lengths, self.k)
-        return found
+        found = xp.product_max(unit(u.x), unit(v.x), u.lengths, v.lengths, self.k)
+        return found.rows, found.columns, found.values
 
     def cosine(self, x: Array, y: Array) -> Array:
         """The cosine of sum_i x_i and sum_j y_j.   [B, L, D], [B, R, D] -> [B]"""
@@ -116,9 +120,8 @@ class Evidence(Layer):
 
     def set_frequencies(self, frequency: Any, texts: int, average_length: float) -> None:
         """Set the statistics: in how many of so many texts each subword occurs, and the mean length of right texts."""
-        xp = array_namespace(self.idf)
-        xp.copy_into(self.idf, subword_idf(frequency, texts))
-        xp.copy_into(self.features.average_length, np.float32(average_length))
+        array_namespace(self.idf).copy_into(self.idf, subword_idf(frequency, texts))
+        self.features.set_average_length(average_length)
 
     def pair_features(self, left: Tokens, right: Tokens) -> Array:
         """f: [B, 9]."""

@@ -88,12 +88,16 @@ class PairModel(Layer):
                 layer.adjust_start()
 
     @property
-    def linear(self) -> Linear | None:
-        """A linear layer that is fitted to the training pairs before the model is trained; most models have none."""
+    def without_evidence(self) -> "PairModel":
+        """The model itself, where evidence is added to its score."""
+        return self
+
+    def linear_layer(self) -> Linear | None:
+        """A layer that is fitted to the training pairs before the model is trained; most models have none."""
         return None
 
     def linear_features(self, left: Tokens, right: Tokens) -> Array:
-        """The inputs of `linear`: [B, D]."""
+        """The inputs of the linear layer: [B, D]."""
         raise TypeError(f"{type(self).__name__} has no linear layer of its own.")
 
     @property

@@ -6,32 +6,26 @@ from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
+from pairlight.layers.evidence import FEATURES, PairFeatures, start_linear, subword_idf
 from pairlight.layers.heads import MLP
-from pairlight.layers.interactions import Cosine, Indicator
 from pairlight.layers.layer import parameter
-from pairlight.layers.overlap import Coverage, MeanCosine
 from pairlight.layers.settings import Fraction, Size
 from pairlight.layers.subwords import DIM, StaticEmbedding, SubwordWeights
-from pairlight.layers.topk import KMax
-from pairlight.layers.types import Array, Seq, Tokens, tile_left_vectors
+from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import InputSpec
-from pairlight.text.subwords import document_frequency as general_frequency
 from pairlight.text.tokenizer import TokenizedTexts
-
-# How many texts of the general corpus the prior of the document frequencies is worth.
-PRIOR = 1000
-
 
 class LateInteraction(DualEncoder[Seq]):
     """Compare every subword of one text with every subword of the other.
 
     x_t  = P E[w_t], static vectors E trained for sentences; P starts as the identity
-    s_ij = cosine of x_i and y_j
     r_t  = |ρ[w_t]|, how much a subword counts; starts as its idf
-    f    = [cosine of sum x and sum y ; sum_i r_i max_j s_ij / sum_i r_i ; the same for the columns ;
-            both again with s_ij = 1 for the same subword, else 0 ; log lengths ; the k largest s_ij]
-    s    = v·f + w·relu(W f + b), with v starting at a scorer that ranks well and w at zero
+    f    = the features of `PairFeatures`: similarity of the texts, words with a similar or the same word on the other
+           side weighted by r, BM25, lengths, and the k largest cosines of two subwords
+    s    = v·f + c + w·relu(W f + b), with v starting at a scorer that ranks well and w at zero
+
+    v is fitted to the training pairs first, then everything but E is trained.
 
     This model is ours: the idea of late interaction is that of ColBERT (Khattab and Zaharia, SIGIR 2020), on static
     vectors in place of a transformer. The vectors E come from the package wordllama and are not trained.
@@ -47,46 +41,30 @@ class LateInteraction(DualEncoder[Seq]):
     inputs = InputSpec(input_kind="subwords")
     takes_evidence = False  # it is made of the same features
     statistics_are_weights = True  # the idf is where the weights of subwords start
-    training_defaults = {
-        "loss": "listwise",
-        "softmax_scale": 4.0,
-        "optimizer": "adam",
-        "lr": 0.001,
-        "epochs": 12,
-        "patience": 4,
-        "negatives_per_positive": 8,
-        "max_length": 64,
-    }
+    training_defaults = {"max_length": 64}
 
     def __init__(self, vocab: int, *, k: Size = 10, hidden: Size = 32, dropout: Fraction = 0.2) -> None:
         self.embed = StaticEmbedding(dropout)
         self.project = parameter(DIM, DIM, bound=0)
         self.weights = SubwordWeights(vocab)
-        self.interact, self.same = Cosine(), Indicator()
-        self.mean_cosine, self.coverage, self.aggregate = MeanCosine(), Coverage(), KMax(k)
-        self.linear, self.score = Linear(7 + k, 1, bias=False), MLP(7 + k, hidden)
+        self.features = PairFeatures(k)
+        self.linear, self.score = Linear(len(FEATURES) + k, 1), MLP(len(FEATURES) + k, hidden)
 
     def init_weights(self, scale: float) -> None:
         import torch
 
         with torch.no_grad():
             self.project.copy_(torch.eye(DIM))
-            self.linear.weight.zero_()
-            self.linear.weight[0, :4] = torch.tensor([1.0, 1.0, 0.5, 0.5])
             for array in self.score.out.parameters():
                 array.zero_()
-        self.set_frequencies(np.zeros(len(self.weights.weight), np.int64), 0)
+        start_linear(self.linear)
+        self.weights.set(subword_idf(np.zeros(len(self.weights.weight), np.int64), 0))
 
     def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
-        numbers = np.unique(np.concatenate([pairs.left, pairs.right]))
-        self.set_frequencies(document_frequency(texts, numbers, len(self.weights.weight))[:-1], len(numbers))
-
-    def set_frequencies(self, frequency: np.ndarray, texts: int) -> None:
-        """Start the weights of subwords at their idf in so many texts, with a general corpus as the prior."""
-        general, size = general_frequency()
-        total, frequency = texts + PRIOR, frequency + general[: len(frequency)] * (PRIOR / size)
-        idf = np.log1p(total / (frequency + 0.5))
-        self.weights.set((idf / idf.max()).astype(np.float32))
+        numbers, rights = np.unique(np.concatenate([pairs.left, pairs.right])), np.unique(pairs.right)
+        frequency = document_frequency(texts, numbers, len(self.weights.weight))[:-1]
+        self.weights.set(subword_idf(frequency, len(numbers)))
+        self.features.set_average_length(float(texts.lengths[rights].mean()))
 
     def encode_left(self, tokens: Tokens) -> Seq:
         u: Seq = self.embed(tokens)
@@ -95,18 +73,13 @@ class LateInteraction(DualEncoder[Seq]):
     encode_right = encode_left
 
     def match(self, u: Seq, v: Seq) -> Array:
-        xp = array_namespace(v.x)
-        a, b = tile_left_vectors(self.weights(u), self.weights(v))
-        lengths = xp.cat(tile_left_vectors(u.lengths[:, None], v.lengths[:, None]), 1)  # [B, 2]
-        s = self.interact(u, v)
-        f = xp.cat(
-            [
-                self.mean_cosine(u, v),
-                self.coverage(s, a, b),
-                self.coverage(self.same(u, v), a, b),
-                xp.log(1 + xp.cast(lengths, v.x)),
-                self.aggregate(s),
-            ],
-            1,
-        )  # [B, 7 + k]
+        f = self.features(u, v, self.weights(u), self.weights(v))
         return self.linear(f)[:, 0] + self.score(f)
+
+    def linear_layer(self) -> Linear:
+        return self.linear
+
+    def linear_features(self, left: Tokens, right: Tokens) -> Array:
+        u, v = self.encode_left(left), self.encode_right(right)
+        f: Array = self.features(u, v, self.weights(u), self.weights(v))
+        return f

@@ -14,14 +14,15 @@ from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 
 
-import os
-GAIN = float(os.environ.get("GAIN", "1"))
+GAIN = 10.0
 
 
 class WithEvidence(PairModel):
     """Start as a scorer that ranks, and learn what the model adds to it.
 
-    s = e + a m, where e is the score of the evidence and m that of the model; a starts at 0
+    s = e + 10 a m, where e is the score of the evidence and m that of the model; a starts at 0
+
+    The factor lets a small learning rate move a within a few steps.
     """
 
     reads_subwords = True
@@ -56,12 +57,15 @@ class WithEvidence(PairModel):
         self.own.init_weights(scale)
         self.evidence.init_weights()
 
+    def linear_layer(self) -> Linear:
+        return self.evidence.linear
+
     def linear_features(self, left: Tokens, right: Tokens) -> Array:
         return self.evidence.pair_features(_subwords(left.subwords), _subwords(right.subwords))
 
     @property
-    def linear(self) -> Linear:
-        return self.evidence.linear
+    def without_evidence(self) -> PairModel:
+        return self.own
 
     @property
     def word_vectors(self) -> Array | None:

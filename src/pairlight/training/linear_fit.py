@@ -21,15 +21,16 @@ STEPS = 100  # of L-BFGS; the loss is convex, and a few dozen are enough
 def fit_linear(
     model: PairModel, texts: TokenizedTexts, examples: RankingExamples | LabeledExamples, config: TrainingConfig
 ) -> None:
-    """Minimize the training loss over the weights of `model.linear`, with a penalty for leaving their start.
+    """Minimize the training loss over the weights of `model.linear_layer()`, with a penalty for leaving their start.
 
     Lists are scored by the listwise loss, whatever their loss in training is.
     """
-    if model.linear is None:
+    linear = model.linear_layer()
+    if linear is None:
         return
     epoch = _some(examples.epoch(np.random.default_rng(config.seed)))
     f = _features(model, texts, epoch)  # [T, 1 + J, D]
-    parameters = [model.linear.weight, model.linear.bias]
+    parameters = [linear.weight, linear.bias]
     start = torch.cat([each.detach().double().cpu().flatten() for each in parameters])
     w = start.clone().requires_grad_()
     label = None if epoch.label is None else torch.from_numpy(epoch.label).double()

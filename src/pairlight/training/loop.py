@@ -177,7 +177,7 @@ def _start(
     if start is None or evaluate is None or not np.isfinite(start):  # otherwise any epoch is better
         return weights(model)
     history.start, history.best, history.best_epoch = start, start, 0
-    if model.linear is None:
+    if model.linear_layer() is None:
         return untrained
     fitted = evaluate()
     if not fitted >= start:

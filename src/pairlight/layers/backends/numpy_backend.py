@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from pairlight.kernels.native.kmax import kmax
 from pairlight.kernels.native.lstm import bilstm, lstm
 from pairlight.kernels.native.product_kmax import product_kmax
+from pairlight.kernels.native.product_max import product_max
+from pairlight.kernels.native.token_matches import token_matches
 
-__all__ = ["bilstm", "kmax", "lstm", "product_kmax"]
+__all__ = ["bilstm", "kmax", "lstm", "product_kmax", "product_max", "token_matches"]
 
 NAME = "numpy"
 

@@ -10,8 +10,10 @@ from torch.nn import functional as F
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm, lstm
 from pairlight.kernels.autograd.product_kmax import product_kmax
+from pairlight.kernels.autograd.product_max import product_max
+from pairlight.kernels.autograd.token_matches import token_matches
 
-__all__ = ["bilstm", "kmax", "lstm", "product_kmax"]
+__all__ = ["bilstm", "kmax", "lstm", "product_kmax", "product_max", "token_matches"]
 
 NAME = "torch"
 
@@ -157,34 +159,6 @@ def embedding(weight: Tensor, ids: Tensor, padding_id: int, sparse: bool) -> Ten
 def half_rows(table: Tensor, ids: Tensor) -> Tensor:
     """Rows of a table in half precision, in single precision."""
     return F.embedding(ids, table).float()
-
-
-def product_max(
-    u: Tensor, v: Tensor, left_lengths: Tensor, right_lengths: Tensor, k: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The row maxima, the column maxima and the k largest cells of u·v, 0 under padding."""
-    u = tile(u, len(v) // len(u))
-    left_lengths = left_lengths.repeat(len(v) // len(left_lengths))
-    rows = torch.arange(u.shape[1], device=u.device) < left_lengths[:, None]
-    columns = torch.arange(v.shape[1], device=u.device) < right_lengths[:, None]
-    s = (u @ v.mT).masked_fill(~(rows[:, :, None] & columns[:, None]), -torch.inf)
-    cells = s.flatten(1)
-    cells = F.pad(cells, (0, max(0, k - cells.shape[1])), value=-torch.inf).topk(k).values
-    return (
-        s.amax(2).masked_fill(~rows, 0),
-        s.amax(1).masked_fill(~columns, 0),
-        cells.masked_fill(cells == -torch.inf, 0),
-    )
-
-
-def token_matches(left: Tensor, right: Tensor, left_lengths: Tensor, right_lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """How often each left token occurs on the right, and the reverse."""
-    left = tile(left, len(right) // len(left))
-    left_lengths = left_lengths.repeat(len(right) // len(left_lengths))
-    rows = torch.arange(left.shape[1], device=left.device) < left_lengths[:, None]
-    columns = torch.arange(right.shape[1], device=left.device) < right_lengths[:, None]
-    same = (left[:, :, None] == right[:, None]) & rows[:, :, None] & columns[:, None]
-    return same.sum(2), same.sum(1)
 
 
 def searchsorted(ascending: Tensor, values: Tensor) -> Tensor:
