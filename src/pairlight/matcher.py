@@ -26,6 +26,7 @@ from pairlight.models import DEFAULT_MODEL, model_class
 from pairlight.models.settings import check_settings
 from pairlight.text.checks import check_text, check_texts
 from pairlight.training.config import TrainingConfig
+from pairlight.training.initialize import untrained_model
 from pairlight.training.loop import History
 from pairlight.training.trainer import calibrate, train
 
@@ -49,7 +50,7 @@ class Matcher:
 
     def _state(self) -> str:
         """How far the model is trained, for `repr`."""
-        if self._trained is None:
+        if self._trained is None or not self._trained.data:
             return "not trained"
         if self.history.best_epoch is None:
             return "trained"
@@ -216,9 +217,9 @@ class Matcher:
 
     @property
     def trained(self) -> TrainedModel:
-        """The trained model as a record."""
+        """The model as a record; a model with evidence scores by its evidence before it is trained."""
         if self._trained is None:
-            raise InputError("This matcher is not trained: call fit(pairs), or Matcher.load(folder).")
+            self._trained = untrained_model(self.name, self.settings)
         return self._trained
 
     @property
@@ -232,7 +233,7 @@ class Matcher:
     def config(self) -> TrainingConfig:
         """The options that the model was trained with, or would be by default."""
         if self._trained is None:
-            return TrainingConfig.of(model_class(self.name).training_defaults, {})
+            return TrainingConfig.of(model_class(self.name).training_options(self.settings), {})
         return TrainingConfig.of({}, self._trained.training)
 
     @property

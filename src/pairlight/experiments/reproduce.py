@@ -238,7 +238,7 @@ def _report_row(
         row.label,
         row.model,
         row.settings,
-        TrainingConfig.of(model_class(row.model).training_defaults, options).as_dict(),
+        TrainingConfig.of(model_class(row.model).training_options(row.settings), options).as_dict(),
         len(runs),
         {name: row.results.get(name) for name in dataset.metrics},
         {name: statistics.mean(values) if values else None for name, values in ours.items()},

@@ -1,16 +1,16 @@
 """What each word contributes to the score: by leave-one-out and by integrated gradients."""
 
 import functools
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from pairlight.explain.data import Contributions, ZeroedInput
+from pairlight.explain.removal import Words, texts_without
 from pairlight.explain.trace import LayerCall, ReplayTrace, Trace, embedding_layers, output_list
 from pairlight.inference.scorer import Scorer
 from pairlight.layers.layer import Layer
@@ -26,52 +26,25 @@ MAX_RESIDUAL = 0.1  # above this, the attributions are not used
 
 
 def leave_one_out(
-    scorer: Scorer, texts: TokenizedTexts, word_numbers: tuple[Sequence[int], Sequence[int]] | None = None
+    scorer: Scorer,
+    texts: TokenizedTexts,
+    words: Sequence[Words] | None = None,
+    subword_words: Sequence[Words] | None = None,
 ) -> Contributions:
     """The score of texts 0 and 1 minus their score without each of the words.
 
-    Text 2 is the empty text, which replaces a text of one word. All pairs are scored in one call. Where a word has
-    several tokens, `word_numbers` are the numbers of the words of both texts' tokens.
+    Text 2 is the empty text, which replaces a text of one word. All pairs are scored in one call. `words` and
+    `subword_words` are those of `texts_without`.
     """
-    left, right, empty = (texts.ids[texts.start[t] : texts.start[t + 1]] for t in range(3))
-    shorter, counts = [left, right], []
-    for side, text in enumerate((left, right)):
-        numbers = np.arange(len(text)) if word_numbers is None else np.asarray(word_numbers[side])[: len(text)]
-        kept = [text[numbers != word] for word in range(numbers[-1] + 1)]
-        shorter += [each if len(each) else empty for each in kept]
-        counts.append(len(kept))
-    start = np.concatenate([[0], np.cumsum([len(text) for text in shorter])])
-    without = TokenizedTexts(np.concatenate(shorter), start, 0, texts.ngrams, _joins_without_each(texts))
-    L, R = counts
+    counts = texts.lengths[:2] if words is None else [max(words[t][: texts.lengths[t]]) + 1 for t in range(2)]
+    L, R = (int(count) for count in counts)
+    removals = [(side, {word}) for side, count in enumerate((L, R)) for word in range(count)]
+    without = texts_without(texts, removals, words, subword_words)
     left_numbers = np.r_[0, 2 : 2 + L, np.zeros(R, int)]
     right_numbers = np.r_[1, np.ones(L, int), 2 + L : 2 + L + R]
     scores = scorer.score_tokenized(without, left_numbers, right_numbers).astype(float)
     values = scores[0] - scores[1:]
     return Contributions("leave-one-out", tuple(values[:L].tolist()), tuple(values[L:].tolist()))
-
-
-def joins_without(joins: NDArray[np.int32], removed: Set[int]) -> NDArray[np.int32]:
-    """The merge positions of a text's parse tree without some of its words, padded with -1.
-
-    A node that was merged with a removed word takes the place of their parent.
-    """
-    found: list[int] = []
-    present = [t not in removed for t in range(len(joins))]
-    words = max(sum(present), 1)
-    for at in joins[:-1].tolist() if joins[0] >= 0 else []:
-        if present[at] and present[at + 1]:
-            found.append(sum(present[:at]))
-        present[at : at + 2] = [present[at] or present[at + 1]]
-    return np.array(found + [-1] * (words - len(found)), np.int32)
-
-
-def _joins_without_each(texts: TokenizedTexts) -> NDArray[np.int32] | None:
-    """The merge positions of the texts in `leave_one_out`."""
-    if texts.joins is None:
-        return None
-    both = [texts.joins[texts.start[t] : texts.start[t + 1]] for t in range(2)]
-    shorter = [joins_without(joins, {t}) for joins in both for t in range(len(joins))]
-    return np.concatenate([*both, *shorter])
 
 
 # Integrated gradients
@@ -183,6 +156,16 @@ def _integrate(trace: Trace, layers: Collection[Layer], steps: int) -> Integrate
     difference = score - baseline
     residual = difference - sum(float(output.contributions.sum()) for output in outputs)
     return IntegratedGradients(replay.left, outputs, baseline, residual, difference)
+
+
+def with_evidence(found: Contributions, left: Sequence[float], right: Sequence[float]) -> Contributions:
+    """The contributions with those of the evidence added, which the integrated gradients keep constant."""
+    return replace(
+        found,
+        left=tuple(a + b for a, b in zip(found.left, left, strict=True)),
+        right=tuple(a + b for a, b in zip(found.right, right, strict=True)),
+        baseline=None if found.baseline is None else found.baseline - sum(left) - sum(right),
+    )
 
 
 def _contributions(left: Tensor, right: Tensor, found: IntegratedGradients, zeroed: ZeroedInput) -> Contributions:

@@ -12,6 +12,7 @@ from pairlight.explain.attribution import (
     contributions_of_cells,
     contributions_of_vectors,
     leave_one_out,
+    with_evidence,
 )
 from pairlight.explain.data import (
     CellDifference,
@@ -25,15 +26,18 @@ from pairlight.explain.data import (
 )
 from pairlight.explain.grids import MAX_CELLS, interaction_grids, is_word_axis, top_cells
 from pairlight.explain.mechanisms import explain_layers
+from pairlight.explain.mechanisms.evidence import evidence_of_subwords
 from pairlight.explain.mechanisms.findings import TracedPair
+from pairlight.explain.removal import Words, words_of_subwords
 from pairlight.explain.subwords import join_subwords
-from pairlight.explain.trace import differentiable, interaction_call, trace_pair
+from pairlight.explain.trace import Trace, differentiable, interaction_call, trace_pair
 from pairlight.inference.scorer import ModelScorer
 from pairlight.inference.scoring import device_of
 from pairlight.layers.collate import collate
 from pairlight.text.checks import short_repr
 from pairlight.text.parse import parse_brackets
 from pairlight.text.subwords import SubwordTokenizer
+from pairlight.text.tokenizer import TokenizedTexts
 
 
 @torch.inference_mode(False)  # the caller may use inference mode, which has no gradients
@@ -46,11 +50,8 @@ def explain_pair(
     calibration, the explanation includes the probability of a match.
     """
     texts = text_view(scorer, left, "left"), text_view(scorer, right, "right")
-    tokenizer = scorer.tokenizer
-    tokenized = tokenizer.tokenize([left, right, ""], scorer.max_length)
-    word_numbers = None
-    if isinstance(tokenizer, SubwordTokenizer):
-        word_numbers = tokenizer.word_numbers(left), tokenizer.word_numbers(right)
+    tokenized = scorer.token_ids([left, right, ""])
+    word_numbers, subword_words = words_of_tokens(scorer, tokenized, texts)
     model = differentiable(scorer.model.eval())
     device = device_of(model)
     trace = trace_pair(model, *(collate(tokenized, np.array([t]), device) for t in range(2)))
@@ -70,13 +71,16 @@ def explain_pair(
         findings = explain_layers(pair)
     contributions: list[Contributions] = []
     if words:
-        contributions.append(leave_one_out(scorer, tokenized, word_numbers))
+        contributions.append(leave_one_out(scorer, tokenized, word_numbers, subword_words))
+        gradients = None
         if pair.word_gradients is not None and pair.word_gradients.is_complete:
-            contributions.append(contributions_of_vectors(trace, pair.word_gradients))
+            gradients = contributions_of_vectors(trace, pair.word_gradients)
         elif grid_gradients is not None and grid_gradients.is_complete and is_word_axis(rows) and is_word_axis(columns):
-            contributions.append(contributions_of_cells(grid_gradients))
+            gradients = contributions_of_cells(grid_gradients)
         else:
             notes.append(_no_gradients_note(pair.word_gradients))
+        if gradients is not None:
+            contributions.append(_add_evidence(gradients, trace, subword_words))
     explanation = Explanation(
         scorer.name,
         trace.score,
@@ -113,6 +117,37 @@ def text_view(scorer: ModelScorer, text: str, side: str) -> TextView:
     knows = scorer.tokenizer.knows
     words = tuple(WordSpan(t.text, t.start, t.end, knows(t.text)) for t in tokens[: scorer.max_length])
     return TextView(text, words, len(tokens) - len(words))
+
+
+def words_of_tokens(
+    scorer: ModelScorer, tokenized: TokenizedTexts, texts: Sequence[TextView]
+) -> tuple[Sequence[Words] | None, Sequence[Words] | None]:
+    """The words of every text's tokens, None where a token is a word; and those of its subwords, where it has them."""
+    tokenizer, subwords = scorer.tokenizer, tokenized.subwords
+    words = None
+    if isinstance(tokenizer, SubwordTokenizer):
+        words = [tokenizer.word_numbers(text.text) for text in texts]
+    if subwords is None:
+        return words, None
+    counts = subwords.lengths.tolist()
+    spans = [[(word.start, word.end) for word in text.words] for text in texts]
+    return words, [words_of_subwords(t.text, span, n) for t, span, n in zip(texts, spans, counts, strict=False)]
+
+
+def _add_evidence(found: Contributions, trace: Trace, words: Sequence[Words] | None) -> Contributions:
+    """The contributions with what the subwords of each word add to the evidence."""
+    with torch.no_grad():
+        parts = evidence_of_subwords(trace)
+    if parts is None or words is None:
+        return found
+    sums = []
+    for part, of, own in zip(parts, words, (found.left, found.right), strict=True):
+        total = [0.0] * len(own)
+        for value, word in zip(part.tolist(), of, strict=True):
+            if 0 <= word < len(total):
+                total[word] += value
+        sums.append(total)
+    return with_evidence(found, *sums)
 
 
 def _truncation_notes(scorer: ModelScorer, texts: tuple[TextView, TextView]) -> list[str]:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
 from pairlight.core.progress import Progress
-from pairlight.explain.attribution import joins_without
 from pairlight.explain.data import Explanation
-from pairlight.explain.explain import explain_pair
+from pairlight.explain.explain import explain_pair, text_view, words_of_tokens
+from pairlight.explain.removal import Words, texts_without
 from pairlight.inference.scorer import ModelScorer, Scorer
 from pairlight.text.tokenizer import TokenizedTexts
 
@@ -58,8 +57,13 @@ def deletion_curves(
     if not pairs:
         raise InputError("There are no pairs to delete words from: give at least one.", option="pairs")
     rng = np.random.default_rng(seed)
-    texts = scorer.tokenizer.tokenize([*(text for pair in pairs for text in pair), ""], scorer.max_length)
-    random = [rng.random(length) for length in texts.lengths[1::2]]
+    texts = scorer.token_ids([*(text for pair in pairs for text in pair), ""])
+    views = [
+        text_view(scorer, text, side) for pair in pairs for text, side in zip(pair, ("left", "right"), strict=True)
+    ]
+    tokens = words_of_tokens(scorer, texts, views)
+    counts = texts.lengths if tokens[0] is None else [max(words) + 1 for words in _kept(tokens[0], texts)]
+    random = [rng.random(count) for count in counts[1 : 2 * len(pairs) : 2]]
     orders: dict[RankingMethod, dict[int, WordOrder]] = {method: {} for method in get_args(RankingMethod)}
     for number, pair in enumerate(pairs):
         explanation = explain_pair(scorer, *pair)
@@ -69,11 +73,11 @@ def deletion_curves(
                 order[number] = np.lexsort((random[number], -np.array(values)))
         if progress is not None:
             progress((number + 1) / len(pairs))
-    random_drops = _score_drops(scorer, texts, {number: each.argsort() for number, each in enumerate(random)})
+    random_drops = _score_drops(scorer, texts, tokens, {number: each.argsort() for number, each in enumerate(random)})
     curves: dict[RankingMethod, DeletionCurve] = {}
     for method, order in orders.items():
         if order:
-            drops, baseline = _score_drops(scorer, texts, order), random_drops[list(order)]
+            drops, baseline = _score_drops(scorer, texts, tokens, order), random_drops[list(order)]
             gains = (drops - baseline).mean(1)
             error = float(gains.std(ddof=1) / np.sqrt(len(order))) if len(order) > 1 else math.inf
             curves[method] = DeletionCurve(method, _means(drops), _means(baseline), len(order), error)
@@ -98,27 +102,29 @@ def right_word_values(explanation: Explanation, method: RankingMethod) -> list[f
     return values if any(words for words, _ in ranked) else None
 
 
-def _score_drops(scorer: Scorer, texts: TokenizedTexts, orders: dict[int, WordOrder]) -> NDArray[np.float64]:
+def _kept(words: Sequence[Words], texts: TokenizedTexts) -> list[Words]:
+    """The words of the tokens that were not truncated."""
+    return [each[:length] for each, length in zip(words, texts.lengths.tolist(), strict=False)]
+
+
+def _score_drops(
+    scorer: Scorer,
+    texts: TokenizedTexts,
+    words: tuple[Sequence[Words] | None, Sequence[Words] | None],
+    orders: dict[int, WordOrder],
+) -> NDArray[np.float64]:
     """How much the score of each pair drops without the first words of its order.   [pairs, DELETED_FRACTIONS]
 
     Pair p is texts 2p and 2p + 1. The last text is the empty text. All texts are scored in one call.
     """
-    spans = [slice(a, b) for a, b in pairwise(texts.start)]
-    ids, shorter = [texts.ids[span] for span in spans], []
-    joins: list[NDArray[np.int32]] = []
-    for number, order in orders.items():
-        right = ids[2 * number + 1]
-        for fraction in (0.0, *DELETED_FRACTIONS):
-            deleted = order[: round(fraction * len(right))]
-            kept = np.delete(right, deleted)
-            shorter.append(kept if len(kept) else ids[-1])
-            if texts.joins is not None:
-                joins.append(joins_without(texts.joins[spans[2 * number + 1]], set(deleted.tolist())))
-    start = np.cumsum([0, *map(len, ids), *map(len, shorter)])
-    all_joins = None if texts.joins is None else np.concatenate([texts.joins, *joins])
-    both = TokenizedTexts(np.concatenate([*ids, *shorter]), start, 0, texts.ngrams, all_joins)
+    removals = [
+        (2 * number + 1, order[: round(fraction * len(order))].tolist())
+        for number, order in orders.items()
+        for fraction in (0.0, *DELETED_FRACTIONS)
+    ]
+    without = texts_without(texts, removals, *words)
     left = np.repeat(2 * np.array(list(orders)), 1 + len(DELETED_FRACTIONS))
-    scores = scorer.score_tokenized(both, left, len(ids) + np.arange(len(shorter))).astype(float)
+    scores = scorer.score_tokenized(without, left, len(texts) - 1 + np.arange(len(removals))).astype(float)
     whole, *rest = scores.reshape(len(orders), -1).T
     return np.stack([whole - each for each in rest], 1)
 

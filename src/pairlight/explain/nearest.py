@@ -67,20 +67,22 @@ def scoring_layers(model: PairModel, texts: TokenizedTexts) -> list[Layer]:
 
     This is the layer `score`. If it is a weighted sum over words, it is the layer that scores the words. If there is no
     layer of this name, these are the layers of the model that return one number per pair. Layers that read the texts
-    themselves have no features.
+    themselves have no features. The features of the evidence are added to them.
     """
     # The longest text, because with a text of one word a number per word looks like a number per pair.
     longest = collate(texts, np.array([texts.lengths.argmax()]), device_of(model))
-    children = list(model.children())
+    linear, model_itself = model.linear_layer(), model.without_evidence
+    children = list(model_itself.children())
     calls = [call for call in trace_pair(model, longest, longest).calls if call.layer in children]
-    score = getattr(model, "score", None)
+    evidence = [linear] if linear is not None and model_itself is not model else []
+    score = getattr(model_itself, "score", None)
     if isinstance(score, WeightedSum):
         scored = [call.layer for call in calls if call.layer is not score and _word_features(call.args)]
-        return scored[-1:]
+        return scored[-1:] + evidence
     if not isinstance(score, Layer):
         per_pair = {call.layer for call in calls if isinstance(call.output, Tensor) and call.output.numel() == 1}
-        return [layer for layer in children if layer in per_pair]
-    return [score] if any(call.layer is score and _features(call.args) for call in calls) else []
+        return [layer for layer in children if layer in per_pair] + evidence
+    return ([score] if any(call.layer is score and _features(call.args) for call in calls) else []) + evidence
 
 
 class _InputTrace:

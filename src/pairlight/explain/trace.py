@@ -133,11 +133,16 @@ def recorded_outputs(trace: Trace, layers: Collection[Layer], copies: int) -> di
 
 
 def embedding_layers(trace: Trace) -> list[Layer]:
-    """The innermost layers that take tokens and return sequences: those where words become vectors."""
+    """The innermost layers that take tokens and return sequences: those where words become vectors.
+
+    Those of the evidence are not among them.
+    """
+    own = set(trace.model.without_evidence.all_layers())
     found = {
         call.layer
         for call in trace.calls
-        if any(isinstance(arg, Tokens) for arg in call.args)
+        if call.layer in own
+        and any(isinstance(arg, Tokens) for arg in call.args)
         and all(isinstance(output, Seq) for output in output_list(call.output))
     }
     return [layer for layer in found if not any(inner in found for inner in layer.all_layers() if inner is not layer)]
@@ -145,8 +150,9 @@ def embedding_layers(trace: Trace) -> list[Layer]:
 
 def interaction_call(trace: Trace) -> LayerCall | None:
     """The call that compares the positions of both texts: of the layer `interact`, else the first that makes a grid."""
-    named = getattr(trace.model, "interact", None)
-    grids = [call for call in trace.calls if isinstance(call.output, Grid)]
+    model = trace.model.without_evidence
+    named, own = getattr(model, "interact", None), set(model.all_layers())
+    grids = [call for call in trace.calls if isinstance(call.output, Grid) and call.layer in own]
     by_name = [call for call in grids if call.layer is named]
     by_type = [call for call in grids if len(call.args) == 2 and all(isinstance(arg, Seq) for arg in call.args)]
     return next(iter(by_name or by_type), None)
@@ -154,7 +160,9 @@ def interaction_call(trace: Trace) -> LayerCall | None:
 
 def repeat_tokens(tokens: Tokens, copies: int) -> Tokens:
     joins = None if tokens.joins is None else tokens.joins.repeat(copies, 1)
-    return replace(tokens, ids=tokens.ids.repeat(copies, 1), mask=tokens.mask.repeat(copies, 1), joins=joins)
+    subwords = None if tokens.subwords is None else repeat_tokens(tokens.subwords, copies)
+    ids, mask = tokens.ids.repeat(copies, 1), tokens.mask.repeat(copies, 1)
+    return replace(tokens, ids=ids, mask=mask, joins=joins, subwords=subwords)
 
 
 def output_list(output: Any) -> list[Any]:

@@ -62,7 +62,12 @@ class ModelScorer:
     """A Scorer for a model in PyTorch."""
 
     def __init__(
-        self, name: str, model: PairModel, tokenizer: AnyTokenizer, max_length: int, oov_vectors: OovSource | None = None
+        self,
+        name: str,
+        model: PairModel,
+        tokenizer: AnyTokenizer,
+        max_length: int,
+        oov_vectors: OovSource | None = None,
     ) -> None:
         self.name, self.model, self.tokenizer, self.max_length = name, model, tokenizer, max_length
         self.oov_vectors = oov_vectors  # where out-of-vocabulary words have vectors of their own

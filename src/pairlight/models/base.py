@@ -13,7 +13,6 @@ from pairlight.models.settings import declared_settings
 from pairlight.text.inputs import InputSpec
 from pairlight.text.tokenizer import TokenizedTexts
 
-
 # How the MV-LSTM paper and its authors' scripts train, where models without evidence do not say otherwise.
 PAPER_TRAINING: Mapping[str, Any] = {
     "loss": "hinge",

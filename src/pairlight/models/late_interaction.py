@@ -16,6 +16,7 @@ from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import InputSpec
 from pairlight.text.tokenizer import TokenizedTexts
 
+
 class LateInteraction(DualEncoder[Seq]):
     """Compare every subword of one text with every subword of the other.
 

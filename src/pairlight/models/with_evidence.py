@@ -13,7 +13,6 @@ from pairlight.layers.types import Array, EncodedText, Tokens
 from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 
-
 GAIN = 10.0
 
 

@@ -33,8 +33,8 @@ class TrainingConfig:
 
     loss: str = option(
         "auto",
-        "Hinge or listwise (ranking lists), bce or squared (labels); auto: listwise for lists, bce for labels (scaled to "
-        "at most 1), squared where a label is negative",
+        "Listwise or hinge (ranking lists), bce or squared (labels); auto: listwise for lists, bce for labels (scaled "
+        "to at most 1), squared where a label is negative",
     )
     margin: float = option(1.0, "Margin of the hinge loss", minimum=0)
     softmax_scale: float = option(1.0, "Factor of the scores in the listwise loss", above=0)
@@ -56,8 +56,8 @@ class TrainingConfig:
     top: int = option(1000, "Mined negatives are drawn from this many of BM25's best", minimum=1)
     vectors: str = option(
         "auto",
-        "Initial word vectors: wordllama, skip-gram, glove-50d, none, or a file; auto: wordllama for texts in Latin script, "
-        "else skip-gram",
+        "Initial word vectors: wordllama, skip-gram, glove-50d, none, or a file; auto: wordllama for texts in Latin "
+        "script, else skip-gram",
     )
     extra_words: int = option(50_000, "Words of pretrained vectors kept in addition to the training texts'", minimum=0)
     normalize: bool = option(True, "Scale word vectors to length 1 at the start")

@@ -1,6 +1,7 @@
 """The vocabulary, the word vectors and the first weights of a model, or those of a trained model to continue from."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,24 @@ def initialize_model(
     if init is not None:
         _copy_weights(model, init.model)
     return tokenizer, model
+
+
+def untrained_model(name: str, settings: Mapping[str, Any]) -> TrainedModel:
+    """A model that knows no words of its own and scores by its evidence."""
+    kind = model_class(name)
+    config = TrainingConfig.of(kind.training_options(settings), {"vectors": "none"})
+    if kind.takes_evidence:
+        settings = {"evidence": True} | dict(settings)
+    tokenizer = fit_tokenizer([], kind.inputs)
+    torch.manual_seed(config.seed)
+    model = build(name, tokenizer.vocab_size, **settings)
+    if model.linear_layer() is None:
+        raise InputError(
+            "This matcher is not trained, and without evidence it has nothing to score by: call fit(pairs), or "
+            "Matcher.load(folder)."
+        )
+    model.init_weights(config.init_scale)
+    return TrainedModel(name, model.eval(), tokenizer, config.max_length, training=config.as_dict())
 
 
 def vocabulary_digest(tokenizer: AnyTokenizer, config: TrainingConfig) -> str:

@@ -41,10 +41,10 @@ def fit_linear(
         scores = f @ w[:-1] + w[-1]  # [T, 1 + J]
         value = listwise(scores.T, 1.0) if label is None else LABEL_LOSS_FUNCTIONS[config.loss](scores[:, 0], label)
         value = value + PENALTY / len(f) * (w - start).square().sum()
-        value.backward()  # type: ignore[no-untyped-call]
+        value.backward()
         return value
 
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    optimizer.step(loss)
     found = w.detach()
     if not bool(torch.isfinite(found).all()):
         return

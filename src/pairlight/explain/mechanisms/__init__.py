@@ -3,6 +3,7 @@
 from pairlight.explain.mechanisms.attention import explain_alignment, explain_attention_gates, explain_idf_softmax
 from pairlight.explain.mechanisms.char_ngrams import explain_ngrams, explain_windows
 from pairlight.explain.mechanisms.counting import explain_bins, explain_kernels
+from pairlight.explain.mechanisms.evidence import explain_features
 from pairlight.explain.mechanisms.findings import Findings, Mechanism, TracedPair
 from pairlight.explain.mechanisms.lexical import explain_bm25, explain_histograms
 from pairlight.explain.mechanisms.pooling import explain_conv_pool, explain_grid_pool
@@ -12,6 +13,7 @@ from pairlight.layers.alignment import SoftAlignment
 from pairlight.layers.bm25 import BM25Score
 from pairlight.layers.char_ngrams import CharNgramEmbedding
 from pairlight.layers.conv_pool import GridConvPoolCNN
+from pairlight.layers.evidence import PairFeatures
 from pairlight.layers.grid_pool import GridPool
 from pairlight.layers.histogram import BinWeights, Histogram
 from pairlight.layers.idf import IdfGate, IdfSoftmax
@@ -32,6 +34,7 @@ MECHANISMS: dict[type[Layer], Mechanism | None] = {
     IdfGate: None,  # part of the histograms' table
     IdfSoftmax: explain_idf_softmax,
     KernelPooling: explain_kernels,
+    PairFeatures: explain_features,
     SoftAlignment: explain_alignment,
     SpatialGRU: explain_scan,
     TopicPatches: explain_topics,

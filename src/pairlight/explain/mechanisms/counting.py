@@ -28,7 +28,7 @@ def explain_bins(pair: TracedPair, layer: BinWeights, call: LayerCall, findings:
 
 
 def explain_kernels(pair: TracedPair, layer: KernelPooling, call: LayerCall, findings: Findings) -> None:
-    score = getattr(pair.trace.model, "score", None)
+    score = getattr(pair.trace.model.without_evidence, "score", None)
     linear = score[0] if isinstance(score, Sequential) else score
     phi = call.output[0]  # [C·K]
     channels = len(phi) // len(layer.mu)

@@ -19,7 +19,7 @@ def explain_scan(pair: TracedPair, layer: SpatialGRU, call: LayerCall, findings:
     gates = scan.update[0].mean(-1)  # [L, R, 4]; tied gates are the same in all dimensions
     direction = "backward" if layer.backwards else "forward"
     D = scan.states.shape[-1]
-    best, weight = _main_dimension(pair.trace.model, D, layer.backwards, scan.states[0, -1, -1])
+    best, weight = _main_dimension(pair.trace.model.without_evidence, D, layer.backwards, scan.states[0, -1, -1])
     name = f"{direction} state" + (f", dimension {best + 1}" if D > 1 else "") + weight
     findings.grids.append(grid_view(name, "state", pair.rows, pair.columns, scan.states[0, ..., best]))
     for number, gate in enumerate(GATES):
