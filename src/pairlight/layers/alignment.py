@@ -41,7 +41,7 @@ def fused_comparison(project: Sequential, whole: Seq, u: Seq, aligned: Seq) -> S
     one after the other.
     """
     linear, *rest = project.steps
-    if not isinstance(linear, Linear) or is_watched(project, *project.steps):
+    if not isinstance(linear, Linear) or linear.bias is None or is_watched(project, *project.steps):
         m = compare(u, aligned)
         return m.with_x(project(m.x))
     own, other, difference, both = linear.weight.chunk(4, 1)  # [outputs, D] each

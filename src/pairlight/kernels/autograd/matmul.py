@@ -23,7 +23,7 @@ def product_into(out: Tensor, a: Tensor, b: Tensor, bias: Tensor | None = None, 
     The last axis of `out` is contiguous.
     """
     if out.dim() == 2:
-        return product_into(out[None], a[None], b[None], bias, add=add)
+        out, a, b = out[None], a[None], b[None]
     native = native_for(out)
     if native is not None and native.width == "avx512":
         a, b = _one_contiguous(a), _one_contiguous(b)

@@ -75,7 +75,7 @@ class MatMulRun {
 
   static int size(int64_t rest, int most) { return rest < most ? int(rest) : most; }
 
-  // Panels of WIDTH lines, each a vector of the lines for each of k terms; lines after the last are 0.
+  // Panels of WIDTH lines, with a vector of the lines for each of k terms. What follows the last line is never used.
   template <int WIDTH>
   static void pack(const T *from, int64_t by_line, int64_t by_term, int lines, int k, V *to) {
     for (int first = 0; first < lines; first += WIDTH, to += k) {
@@ -88,12 +88,11 @@ class MatMulRun {
         continue;
       }
       for (int t = 0; t < k; t++) {
-        V x = {};
+        const T *terms_of = line[0] + t * by_term;
         if (count == WIDTH)
-          memcpy(&x, line[0] + t * by_term, WIDTH * sizeof(T));
+          memcpy((void *)&to[t], terms_of, WIDTH * sizeof(T));
         else
-          for (int l = 0; l < count; l++) x[l] = line[0][t * by_term + l];
-        to[t] = x;
+          for (int l = 0; l < count; l++) ((T *)&to[t])[l] = terms_of[l];
       }
     }
   }
