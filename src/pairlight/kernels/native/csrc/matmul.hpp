@@ -46,7 +46,8 @@ class MatMulRun {
     const int64_t batch = task / (self.high * self.wide), i = task / self.wide % self.high * HIGH,
                   j = task % self.wide * COLUMNS;
     const int m = size(call.m - i, HIGH), n = size(call.n - j, COLUMNS), deepest = size(call.k, DEEP);
-    Buffer<V> a(int64_t(padded(m, HEIGHT) / HEIGHT) * deepest), b(int64_t(padded(n, L) / L) * deepest);
+    const bool direct = call.a_column == 1;  // a row can be read as it is
+    Buffer<V> a(direct ? 0 : int64_t(padded(m, HEIGHT) / HEIGHT) * deepest), b(int64_t(padded(n, L) / L) * deepest);
     if (!a || !b) {
       __atomic_store_n(&self.failed, 1, __ATOMIC_RELAXED);
       return;
@@ -56,19 +57,18 @@ class MatMulRun {
     T *c = call.c + batch * call.c_batch + i * call.c_row + j;
     for (int64_t k = 0; k < call.k || k == 0; k += DEEP) {
       const int deep = size(call.k - k, DEEP);
-      pack<HEIGHT>(from_a + k * call.a_column, call.a_row, call.a_column, m, deep, a);
+      if (!direct) pack<HEIGHT>(from_a + k * call.a_column, call.a_row, call.a_column, m, deep, a);
       pack<L>(from_b + k * call.b_row, call.b_column, call.b_row, n, deep, b);
       const T *bias = k || !call.bias ? nullptr : call.bias + j;
       for (int y = 0; y < n; y += 2 * L)
         for (int x = 0; x < m; x += HEIGHT) {
-          const V *rows = a + int64_t(x / HEIGHT) * deep, *columns = b + int64_t(y / L) * deep;
-          T *to = c + x * call.c_row + y;
-          const bool add = k || call.add;
-          if (n - y > L)
-            tile<2>(rows, columns, deep, least(HEIGHT, m - x), least(2 * L, n - y), bias ? bias + y : bias, add, to,
-                    call.c_row);
+          const T *row = direct ? from_a + x * call.a_row + k : (const T *)(a + int64_t(x / HEIGHT) * deep);
+          const Tile at{row, direct ? call.a_row : 1, b + int64_t(y / L) * deep, deep, least(HEIGHT, m - x), n - y,
+                        bias ? bias + y : nullptr, k || call.add, c + x * call.c_row + y, call.c_row};
+          if (direct)
+            n - y > L ? tile<2, 1>(at) : tile<1, 1>(at);
           else
-            tile<1>(rows, columns, deep, least(HEIGHT, m - x), n - y, bias ? bias + y : bias, add, to, call.c_row);
+            n - y > L ? tile<2, L>(at) : tile<1, L>(at);
         }
     }
   }
@@ -97,31 +97,43 @@ class MatMulRun {
     }
   }
 
-  // One tile of c: N vectors wide, of which `rows` and `columns` are written.
-  template <int N>
-  static void tile(const V *a, const V *b, int k, int rows, int columns, const T *bias, bool add, T *c, int64_t c_row) {
+  struct Tile {
+    const T *a;
+    int64_t by_row;
+    const V *b;
+    int k, rows, columns;
+    const T *bias;
+    bool add;
+    T *c;
+    int64_t c_row;
+  };
+
+  // One tile of c, N vectors wide, of which `rows` and `columns` are written; STEP is the distance of the terms of a.
+  template <int N, int STEP>
+  static void tile(const Tile &at) {
     V sums[HEIGHT][N] = {};
-    const T *value = (const T *)a;
-    const V *second = b + (N - 1) * k;
-    for (int t = 0; t < k; t++, value += L) {
-      const V left = b[t], right = second[t];
+    const T *row[HEIGHT];
+    for (int r = 0; r < HEIGHT; r++) row[r] = at.a + least(r, STEP == 1 ? at.rows - 1 : r) * at.by_row;
+    const V *first = at.b, *second = at.b + (N - 1) * at.k;
+    for (int64_t t = 0; t < at.k; t++) {
+      const V left = first[t], right = second[t];
 #pragma GCC unroll 16
       for (int r = 0; r < HEIGHT; r++) {
-        const V x = all(value[r]);
+        const V x = all(row[r][t * STEP]);
         sums[r][0] += x * left;
         if (N > 1) sums[r][N - 1] += x * right;
       }
     }
 #pragma GCC unroll 16
     for (int r = 0; r < HEIGHT; r++)
-      if (r < rows)
+      if (r < at.rows)
 #pragma GCC unroll 2
         for (int w = 0; w < N; w++) {
-          T *to = c + r * c_row + w * L;
-          const int count = columns - w * L;
+          T *to = at.c + r * at.c_row + w * L;
+          const int count = at.columns - w * L;
           V total = sums[r][w];
-          if (bias) total += read(bias + w * L, count);
-          if (add) total += read(to, count);
+          if (at.bias) total += read(at.bias + w * L, count);
+          if (at.add) total += read(to, count);
           if (count >= L)
             memcpy((void *)to, &total, BYTES);
           else
