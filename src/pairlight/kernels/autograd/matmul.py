@@ -22,20 +22,19 @@ def product_into(out: Tensor, a: Tensor, b: Tensor, bias: Tensor | None = None, 
 
     The last axis of `out` is contiguous.
     """
-    if out.dim() == 2:
-        out, a, b = out[None], a[None], b[None]
+    single = out.dim() == 2
     native = native_for(out)
     if native is not None and native.width == "avx512":
-        a, b = _one_contiguous(a), _one_contiguous(b)
+        a, b = (_one_contiguous(x[None] if single else x) for x in (a, b))
         bias_array = None if bias is None else array(bias.contiguous())
-        threads = torch.get_num_threads()
-        matmul_into(native, array(a), array(b), array(out), bias_array, add=add, threads=threads)
+        c = array(out[None] if single else out)
+        matmul_into(native, array(a), array(b), c, bias_array, add=add, threads=torch.get_num_threads())
     elif add:
-        out.baddbmm_(a, b)
+        _ = out.addmm_(a, b) if single else out.baddbmm_(a, b)
     elif bias is not None:
-        torch.baddbmm(bias, a, b, out=out)
+        _ = torch.addmm(bias, a, b, out=out) if single else torch.baddbmm(bias, a, b, out=out)
     else:
-        torch.bmm(a, b, out=out)
+        torch.matmul(a, b, out=out)
 
 
 def _one_contiguous(x: Tensor) -> Tensor:
