@@ -11,6 +11,7 @@ import torch
 from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm
+from pairlight.kernels.autograd.matmul import add_product
 from pairlight.kernels.autograd.product_kmax import product_kmax
 from pairlight.kernels.autograd.product_max import product_max
 from pairlight.kernels.autograd.spatial_gru import GruWeights, spatial_gru
@@ -23,6 +24,7 @@ from pairlight.kernels.native import product_kmax as native_product_kmax
 from pairlight.kernels.native import product_max as native_product_max
 from pairlight.kernels.native import spatial_gru as native_spatial_gru
 from pairlight.kernels.native import token_matches as native_token_matches
+from pairlight.kernels.native.matmul import matmul_into
 
 build.LIBRARY = Path(sys.argv[1])
 torch.set_num_threads(2)
@@ -82,6 +84,11 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
             cosine_counts(u, v[:, :, :2], b, left, right, mu, sigma).sum().backward()
             cosine_counts(u[:1], v, b, left[:1], right, mu, sigma).sum().backward()
             native_kernel_counts.kernel_counts(array(s), array(b), *lengths, mu, sigma)
+        add_product(leaf(R), leaf(B, L, C), leaf(R, C)).sum().backward()
+        native = library.native(array(u).dtype)
+        assert native is not None
+        for a, c in itertools.product((array(leaf(B, L, D)), array(leaf(B, D, L)).swapaxes(1, 2)), repeat=2):
+            matmul_into(native, a, c.swapaxes(1, 2), array(leaf(B, L, L)), array(leaf(L)), add=True, threads=2)
         parameters = [leaf(4 * D, C + D), leaf(4 * D), leaf(4 * D, C + D), leaf(4 * D)]
         for words in (leaf(B, L, C), leaf(B, L, C).detach()):
             bilstm(words, left, *parameters).sum().backward()

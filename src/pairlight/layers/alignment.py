@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import torch
-from torch.nn import functional
 
+from pairlight.kernels.autograd.matmul import add_product
 from pairlight.layers.basic import Linear, Sequential
 from pairlight.layers.layer import Layer
 from pairlight.layers.tracing import is_watched
@@ -41,13 +41,13 @@ def fused_comparison(project: Sequential, whole: Seq, u: Seq, aligned: Seq) -> S
     one after the other.
     """
     linear, *rest = project.steps
-    if not isinstance(linear, Linear) or is_watched(project, *project.steps):
+    if not isinstance(linear, Linear) or linear.bias is None or is_watched(project, *project.steps):
         m = compare(u, aligned)
         return m.with_x(project(m.x))
     own, other, difference, both = linear.weight.chunk(4, 1)  # [outputs, D] each
-    y = tile_left_vectors(functional.linear(whole.x, own + difference, linear.bias), u.x)[0].flatten(0, 1)
-    y = y.addmm(aligned.x.flatten(0, 1), (other - difference).mT)
-    y = y.addmm((u.x * aligned.x).flatten(0, 1), both.mT).view(*u.mask.shape, -1)
+    y = tile_left_vectors(add_product(linear.bias, whole.x, own + difference), u.x)[0]
+    y = add_product(y, aligned.x, other - difference)
+    y = add_product(y, u.x * aligned.x, both)
     for step in rest:
         y = step(y)
     return without_padding(replace(u, x=y))

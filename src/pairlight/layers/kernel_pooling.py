@@ -30,8 +30,9 @@ class KernelPooling(Layer):
 
     def features(self, counts: Array, a: Array, mask: Array) -> Array:
         """The weighted sums of the logarithms of counts[B,C,L,K].   -> [B, C·K]"""
-        weights = a.masked_fill(~mask, 0)[:, None, None]  # [B, 1, 1, L]
-        return (weights @ counts.clamp(min=MIN_COUNT).log().mul(LOG_SCALE)).flatten(1)
+        weights = a.masked_fill(~mask, 0).mul(LOG_SCALE)[:, None, :, None]  # [B, 1, L, 1]
+        # Not as a matrix product: PyTorch would compute it by a small product for each channel of each pair.
+        return (weights * counts.clamp(min=MIN_COUNT).log()).sum(2).flatten(1)
 
 
 def fused_kernel_pooling(interact: NgramCosine, aggregate: KernelPooling, u: Seq, v: Seq, a: Array, b: Array) -> Array:

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch.autograd.function import FunctionCtx, once_differentiable
 
+from pairlight.kernels.autograd.matmul import product_into
 from pairlight.layers.convolution import Conv, unfold
 from pairlight.layers.interactions import Interaction, unit
 from pairlight.layers.layer import Layer
@@ -41,7 +42,7 @@ class _PrefixLinearRelu(torch.autograd.Function):
         y = x.new_empty(len(rows), sum(map(len, weights)))
         parts = y.split([len(weight) for weight in weights], 1)
         for weight, bias, part in zip(weights, biases, parts, strict=True):
-            torch.addmm(bias, rows[:, : weight.shape[1]], weight.mT, out=part)
+            product_into(part, rows[:, : weight.shape[1]], weight.mT, bias)
         y.relu_()
         if not mask.all():
             y.masked_fill_(~mask.reshape(-1, 1), 0)
@@ -59,9 +60,11 @@ class _PrefixLinearRelu(torch.autograd.Function):
         gradients: list[Array] = []
         for weight, part in zip(weights, d_sums.split([len(weight) for weight in weights], 1), strict=True):
             size = weight.shape[1]
-            gradients += [part.mT @ rows[:, :size], part.sum(0)]
+            d_weight = torch.empty_like(weight)
+            product_into(d_weight, part.mT, rows[:, :size])
+            gradients += [d_weight, part.sum(0)]
             if d_rows is not None:
-                d_rows[:, :size].addmm_(part, weight)
+                product_into(d_rows[:, :size], part, weight, add=True)
         return None if d_rows is None else d_rows.view_as(x), None, *gradients
 
 

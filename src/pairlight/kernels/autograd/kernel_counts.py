@@ -12,6 +12,7 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 from pairlight.kernels.autograd import check
 from pairlight.kernels.autograd.arrays import array, native_for
+from pairlight.kernels.autograd.matmul import product_into
 from pairlight.kernels.native.kernel_counts import (
     EPSILON,
     Inputs,
@@ -151,7 +152,7 @@ class _CosineCounts(torch.autograd.Function):
         p, q = p.repeat(pairs // B, 1, 1), q.contiguous()
         s = u.new_empty(pairs, L * M, R * N)
         for at in _groups(pairs, B):
-            torch.bmm(u.view(B, L * M, -1), v[at].view(B, R * N, -1).mT, out=s[at])
+            product_into(s[at], u.view(B, L * M, -1), v[at].view(B, R * N, -1).mT)
         s = s.view(pairs, L, M, R, N)
         counts = u.new_empty(pairs, M, N, L, len(mu))
         inputs = Inputs(*map(array, (b, left, right, mu, sigma)))
@@ -186,8 +187,8 @@ class _CosineCounts(torch.autograd.Function):
         d_v = (v * _along(q_sums, q)).view(pairs, R * N, D)
         for at in _groups(pairs, B):
             part = d_s[at].view(B, L * M, R * N)
-            d_u.baddbmm_(part, v[at].view(B, R * N, D))
-            d_v[at].baddbmm_(part.mT, u.view(B, L * M, D))
+            product_into(d_u, part, v[at].view(B, R * N, D), add=True)
+            product_into(d_v[at], part.mT, u.view(B, L * M, D), add=True)
         return None, None, None, None, None, d_u.view_as(u), d_v.view_as(v), d_b
 
 

@@ -1,6 +1,7 @@
 // The C functions of one SIMD width: pairlight_<kernel>_<f32 or f64>_<width>. They return 0, or 1 if out of memory.
 #include "kernel_counts.hpp"
 #include "lstm_backward.hpp"
+#include "matmul.hpp"
 #include "product_kmax.hpp"
 #include "product_max_backward.hpp"
 #include "spatial_gru_backward.hpp"
@@ -28,6 +29,7 @@ using namespace PAIRLIGHT_WIDTH;
   EXPORT int JOIN(kernel_counts_backward, type, PAIRLIGHT_WIDTH)(const KernelCounts<T> *call) {                       \
     return KernelCountsRun<T>::backward(*call);                                                                       \
   }                                                                                                                   \
+  EXPORT int JOIN(matmul, type, PAIRLIGHT_WIDTH)(const MatMul<T> *call) { return MatMulRun<T>::run(*call); }           \
   EXPORT int JOIN(kmax, type, PAIRLIGHT_WIDTH)(const KMax<T> *call) { return kmax(*call); }                            \
   EXPORT int JOIN(product_kmax, type, PAIRLIGHT_WIDTH)(const ProductKMax<T> *call) {                                  \
     return ProductKMaxRun<T>::run(*call);                                                                             \
