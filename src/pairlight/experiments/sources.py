@@ -108,6 +108,19 @@ def _quora(limit: int | None, progress: Progress) -> Splits:
     return _sample(load_dataset("quora"), limit and 2 * limit // 3)
 
 
+def _stsb(language: str) -> Callable[[int | None, Progress], Splits]:
+    def read(limit: int | None, progress: Progress) -> Splits:
+        files = {split: data_file("stsb", f"stsb-{language}-{split}.csv") for split in SPLITS}
+        return _sample({split: read_pairs(file)[0] for split, file in files.items()}, limit)
+
+    return read
+
+
+def _faq(limit: int | None, progress: Progress) -> Splits:
+    files = {split: data_file("banking77", f"faq-{split}.tsv") for split in SPLITS}
+    return _sample({split: read_pairs(file)[0] for split, file in files.items()}, limit and limit // 3)
+
+
 def _sample(splits: Splits, limit: int | None) -> Splits:
     """At most `limit` random lists of train, and a quarter as many of dev and of test."""
     if limit is None:
@@ -130,5 +143,8 @@ SOURCES: dict[str, ExperimentSource] = {
     "wikiqa-random": ExperimentSource(
         "WikiQA, all splits together", "All questions, split at random 8:1:1 as in the aMV-LSTM paper.", _wikiqa_random
     ),
+    "stsb-en": ExperimentSource("STS benchmark, English", "The splits of the source.", _stsb("en")),
+    "stsb-zh": ExperimentSource("STS benchmark, Chinese", "The splits of the source.", _stsb("zh")),
+    "banking77-faq": ExperimentSource("BANKING77 as a FAQ of 231 entries", "The splits of the source.", _faq),
     "quora": ExperimentSource("7,861 / 10,000 / 10,000 Quora pairs", "The splits of the source.", _quora),
 }

@@ -100,7 +100,9 @@ def load_model(folder: str | Path) -> TrainedModel:
     tokenizer = read_tokenizer(contents[TOKENIZER], model_class(name).inputs, str(folder / TOKENIZER))
     model = build(name, tokenizer.vocab_size, **config["settings"])
     try:
-        model.load_state_dict(load_tensors(contents[WEIGHTS]))
+        state = load_tensors(contents[WEIGHTS])
+        model.prepare_state(state)
+        model.load_state_dict(state)
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{folder / WEIGHTS} does not fit the model ({error}): copy the folder again.") from None
     calibration = config["calibration"]

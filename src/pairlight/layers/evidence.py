@@ -108,7 +108,7 @@ class Evidence(Layer):
     """
 
     def __init__(self) -> None:
-        self.embed = StaticEmbedding(0.0)
+        self.embed = StaticEmbedding()
         self.idf = buffer(SUBWORDS, fill=1.0)
         self.features = PairFeatures()
         self.linear = Linear(len(FEATURES), 1)

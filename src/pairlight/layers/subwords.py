@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from pairlight.layers.backends import array_namespace
-from pairlight.layers.layer import Layer, parameter
+from pairlight.layers.layer import Layer, buffer, parameter
 from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.text.subwords import subword_vectors
 from pairlight.text.tokenizer import PADDING
 
 DIM = 256
+BLOCK = 256  # rows of the projected table that are computed together
 
 
 @cache
@@ -26,18 +27,90 @@ def _static_table(backend: str) -> tuple[Any, float]:
     return torch.from_numpy(table), factor
 
 
+def static_rows(ids: Array) -> Array:
+    """The static vectors of these subwords, of mean length 1: [..., 256]."""
+    xp = array_namespace(ids)
+    table, factor = _static_table(xp.NAME)
+    return xp.half_rows(table, ids) * factor
+
+
 class StaticEmbedding(Layer):
     """x_t = E[w_t], with static vectors that are neither trained nor saved with the model.   Tokens -> Seq"""
 
+    def forward(self, tokens: Tokens) -> Seq:
+        xp = array_namespace(tokens.ids)
+        x = static_rows(xp.where(tokens.mask, tokens.ids, PADDING))  # [B, L, D]
+        return Seq(xp.where(tokens.mask[..., None], x, 0), tokens.mask, tokens.ids)
+
+
+class ProjectedEmbedding(Layer):
+    """x_t = (E[w_t] + D[w_t]) P, where P starts as the identity and D at zero.   Tokens -> Seq
+
+    D has rows only for the subwords whose vectors are trained; only these are saved. When nothing is trained, the rows
+    of (E + D) P are computed once, when they are first needed.
+    """
+
     def __init__(self, dropout: float) -> None:
         self.dropout = dropout
+        self.project = parameter(DIM, DIM, bound=0)
+        self.rows: Any = None  # the subwords of D, ascending; None if no vectors are trained
+        self.change: Any = None  # D
+        self._projected: tuple[Any, Any, Any] | None = None  # what it was computed from, the rows, and which are there
+
+    def adjust_start(self) -> None:
+        array_namespace(self.project).copy_into(self.project, np.eye(DIM, dtype=np.float32))
+
+    def tune(self, rows: Any) -> None:
+        """Train the vectors of these subwords too, in addition to those that are trained already."""
+        xp = array_namespace(self.project)
+        known = np.zeros(0, np.int64) if self.rows is None else xp.to_numpy(self.rows)
+        new = np.union1d(known, rows)
+        change = np.zeros((len(new), DIM), np.float32)
+        if self.change is not None:
+            change[np.searchsorted(new, known)] = xp.to_numpy(self.change)
+        self.rows, self.change = buffer(len(new), dtype="int64"), parameter(len(new), DIM, bound=0)
+        xp.copy_into(self.rows, new)
+        xp.copy_into(self.change, change)
 
     def forward(self, tokens: Tokens) -> Seq:
         xp = array_namespace(tokens.ids)
-        table, factor = _static_table(xp.NAME)
-        x = xp.half_rows(table, xp.where(tokens.mask, tokens.ids, PADDING)) * factor  # [B, L, D]
-        x = xp.dropout(x, self.dropout, self.training)
+        ids = xp.where(tokens.mask, tokens.ids, PADDING)
+        if xp.grad_enabled():
+            self._projected = None  # a fused optimizer changes weights without a new version
+            x = xp.dropout(self._vectors(ids), self.dropout, self.training) @ self.project
+        else:
+            x = self._projected_rows(ids)
         return Seq(xp.where(tokens.mask[..., None], x, 0), tokens.mask, tokens.ids)
+
+    def _vectors(self, ids: Array) -> Array:
+        """E + D of these subwords."""
+        xp = array_namespace(ids)
+        x = xp.cast(static_rows(ids), self.project)
+        if self.rows is None:
+            return x
+        at = xp.clip(xp.searchsorted(self.rows, ids), high=len(self.rows) - 1)
+        return x + xp.rows(self.change, at) * xp.cast(self.rows[at] == ids, self.change)[..., None]
+
+    def _projected_rows(self, ids: Array) -> Array:
+        """Rows of (E + D) P, from a table that is filled as needed.
+
+        It is filled in fixed blocks, so that a row does not depend on what was computed before.
+        """
+        xp = array_namespace(ids)
+        weights = [each for each in (self.project, self.change) if each is not None]
+        version = [xp.version(each) for each in weights]
+        kept = self._projected
+        if kept is None or kept[0] != version:
+            count = len(subword_vectors())
+            kept = version, xp.zeros((count, DIM), self.project), np.zeros(-(-count // BLOCK), np.bool_)
+            self._projected = kept
+        _, table, filled = kept
+        needed = np.unique(xp.to_numpy(ids) // BLOCK)
+        for block in needed[~filled[needed]].tolist():
+            rows = xp.arange(min(BLOCK, len(table) - block * BLOCK), ids) + block * BLOCK
+            table[block * BLOCK : block * BLOCK + len(rows)] = self._vectors(rows) @ self.project
+            filled[block] = True
+        return xp.rows(table, ids)
 
 
 class SubwordWeights(Layer):

@@ -40,6 +40,7 @@ class ANMM(PairModel):
     family = "interaction"
     inputs = InputSpec(pretrained_vectors=True, random_oov=False)
     bounded_score = True
+    training_defaults = {"max_length": 200}  # it ranks documents
     paper_training = {"freeze": True}
 
     def __init__(  # type: ignore[misc]  # declares an embedding setting to give it another default

@@ -19,6 +19,7 @@ PAPER_TRAINING: Mapping[str, Any] = {
     "softmax_scale": 10.0,
     "optimizer": "adagrad",
     "lr": 0.03,
+    "batch": 128,
     "epochs": 10,
     "patience": 3,
     "negatives_per_positive": 4,
@@ -70,6 +71,16 @@ class PairModel(Layer):
 
     def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
         """Compute statistics of the training texts, before the weights are trained. Most models need none."""
+
+    def tune_vectors(self, texts: TokenizedTexts) -> None:
+        """Make static vectors trainable, for the subwords of these texts. Most models have none."""
+
+    def prepare_state(self, state: Mapping[str, Any]) -> None:
+        """Create arrays whose size depends on the training texts, before this state is loaded."""
+
+    def slow_parameters(self) -> list[Any]:
+        """The parameters that are trained at a tenth of the learning rate: static vectors."""
+        return []
 
     def init_weights(self, scale: float) -> None:
         """Initialize matrices uniformly within ±scale, and vectors (biases, gates) with zeros."""

@@ -29,6 +29,7 @@ class BM25(PairModel):
     paper = "Robertson et al., TREC 1995"
     family = "lexical"
     takes_evidence = False
+    training_defaults = {"max_length": 1000}  # it reads whole documents
 
     def __init__(self, vocab: int, *, k1: NonNegative = 1.2, b: NonNegative = 0.75) -> None:
         self.score = BM25Score(vocab, k1, b)

@@ -37,6 +37,7 @@ class ConvKNRM(PairModel):
     family = "interaction"
     inputs = WORDS
     bounded_score = True
+    training_defaults = {"max_length": 200}  # it ranks documents
     paper_training = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(

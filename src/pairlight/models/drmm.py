@@ -51,6 +51,7 @@ class DRMM(PairModel):
     inputs = InputSpec(pretrained_vectors=True, random_oov=False)
     bounded_score = True
     # At the default lr of 0.03 so few weights learn too slowly.
+    training_defaults = {"max_length": 200}  # it ranks documents
     paper_training = {"freeze": True, "lr": 0.3, "epsilon": 1e-10}
 
     def __init__(

@@ -37,6 +37,7 @@ class DRMMTKS(PairModel):
     family = "interaction"
     inputs = WORDS
     bounded_score = True
+    training_defaults = {"max_length": 200}  # it ranks documents
     paper_training = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(  # type: ignore[misc]  # an embedding setting with a default of this model's own

@@ -34,6 +34,7 @@ class KNRM(PairModel):
     family = "interaction"
     inputs = WORDS
     bounded_score = True
+    training_defaults = {"max_length": 200}  # it ranks documents
     paper_training = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(self, vocab: int, *, kernels: Size = 11, **embedding: Unpack[EmbeddingSettings]) -> None:

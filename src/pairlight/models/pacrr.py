@@ -48,6 +48,7 @@ class PACRR(PairModel):
     paper = "Hui et al., EMNLP 2017"
     family = "interaction"
     inputs = InputSpec(pretrained_vectors=True, random_oov=False)
+    training_defaults = {"max_length": 200}  # it ranks documents
     paper_training = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     def __init__(

@@ -43,7 +43,7 @@ class TrainingConfig:
     epsilon: float = option(0.1, "Epsilon of AdaGrad's denominator", above=0)
     weight_decay: float = option(0.0, "Weight decay", minimum=0)
     max_grad_norm: float = option(0.0, "Largest norm of the gradient; 0 for no limit", minimum=0)
-    batch: int = option(128, "Positive-negative pairs, or labeled pairs, per step", minimum=1)
+    batch: int = option(32, "Positive-negative pairs, or labeled pairs, per step", minimum=1)
     epochs: int = option(12, "Largest number of passes over the training pairs", minimum=0)
     patience: int = option(4, "Epochs without a better dev metric before training stops; 0 for no limit", minimum=0)
     metric: str = option(

@@ -55,6 +55,7 @@ def initialize_model(
     model.init_weights(config.init_scale)
     _set_word_vectors(model, vectors, config.freeze)
     if init is not None:
+        model.prepare_state(init.model.state_dict())
         _copy_weights(model, init.model)
     return tokenizer, model
 

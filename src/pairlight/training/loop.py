@@ -31,6 +31,7 @@ from pairlight.training.losses import LABEL_LOSS_FUNCTIONS, hinge, listwise
 from pairlight.training.score_scale import ScoreScale
 
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.jsonl"
+SLOW = 0.1  # of the learning rate, for static vectors
 VOCABULARY = "vocabulary"  # the key of the vocabulary's checksum in the record of a run
 
 
@@ -251,7 +252,11 @@ def _parameters(model: PairModel, scale: ScoreScale | None) -> list[Tensor]:
 def _optimizer(
     model: PairModel, scale: ScoreScale | None, config: TrainingConfig, fused: bool
 ) -> torch.optim.Optimizer:
-    parameters: list[dict[str, Any]] = [{"params": [p for p in model.parameters() if p.requires_grad]}]
+    slow = model.slow_parameters()
+    rest = [p for p in model.parameters() if p.requires_grad and all(p is not each for each in slow)]
+    parameters: list[dict[str, Any]] = [{"params": rest}]
+    if slow:
+        parameters.append({"params": slow, "lr": SLOW * config.lr})
     if scale is not None:  # weight decay would pull the scale towards 1
         parameters.append({"params": list(scale.parameters()), "weight_decay": 0.0})
     # Weight decay changes every row, and clipping needs the norm of the whole gradient.

@@ -179,6 +179,8 @@ def prepare_training(
     oov = oov_vectors(config.vectors, config.normalize) if built.inputs.pretrained_vectors else None
     scorer = ModelScorer(model, built, tokenizer, config.max_length, oov)
     texts = scorer.tokenize(pairs.texts, pairs.left, pairs.right)
+    if not config.freeze:
+        built.tune_vectors(texts)
     built.to(place)
     if init is None or not built.statistics_are_weights:
         built.fit_statistics(texts, pairs)

@@ -59,6 +59,19 @@ def copy_into(target: Array, source: Array) -> None:
     np.copyto(target, source)
 
 
+def to_numpy(x: Array) -> Array:
+    return x
+
+
+def zeros(shape: Sequence[int], like: Array) -> Array:
+    return np.zeros(shape, like.dtype)
+
+
+def version(x: Array) -> tuple[int, int]:
+    # Weights are not changed after they are loaded.
+    return x.ctypes.data, 0
+
+
 def detach(x: Array) -> Array:
     return x
 

@@ -69,6 +69,20 @@ def copy_into(target: Tensor, source: Any) -> None:
         target.copy_(source if isinstance(source, Tensor) else torch.tensor(source))
 
 
+def to_numpy(x: Tensor) -> Any:
+    return x.detach().cpu().numpy()
+
+
+def zeros(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Zeros of the type and on the device of another array."""
+    return torch.zeros(*shape, dtype=like.dtype, device=like.device)
+
+
+def version(x: Tensor) -> tuple[int, int]:
+    """Changes whenever the array is written to or replaced."""
+    return x.data_ptr(), 0 if x.is_inference() else x._version
+
+
 def detach(x: Tensor) -> Tensor:
     return x.detach()
 
