@@ -62,7 +62,7 @@ class Matcher:
         train_pairs: Any,
         dev: Any = None,
         *,
-        init: str | Path | None = None,
+        init: str | Path | None = "auto",
         device: str = "cpu",
         folder: str | Path | None = None,
         resume: bool = False,
@@ -72,10 +72,11 @@ class Matcher:
     ) -> Self:
         """Train on pairs; the epoch that does best on `dev`, else on a tenth of the lists, is kept.
 
-        `options` are those of `TrainingConfig`. `init` is the folder of a trained model to continue from. With
-        `folder`, a checkpoint is written there after every epoch and `resume` continues from it. Ctrl-C, or a loss
-        that is not finite, ends training and keeps the best epoch so far. `history` has the dev metric of every epoch,
-        of the model before training and, with `baseline`, of BM25; `notes` has advice, printed with `progress`.
+        `options` are those of `TrainingConfig`. `init` is a trained model to continue from, a folder or a name; "auto"
+        is a ready-made model if it helps on dev, and None starts from nothing. With `folder`, a checkpoint is written
+        there after every epoch and `resume` continues from it. Ctrl-C, or a loss that is not finite, ends training and
+        keeps the best epoch so far. `history` has the dev metric of every epoch, of the model before training and,
+        with `baseline`, of BM25; `notes` has advice, printed with `progress`.
         """
         with progress_reporter(progress) as reporter:
             run = train(
@@ -84,7 +85,7 @@ class Matcher:
                 None if dev is None else _pairs(dev),
                 settings=self.settings,
                 options=options,
-                init=None if init is None else load_model(Path(init)),
+                init=None if init is None else "auto" if init == "auto" else load_model(init),
                 device=device,
                 folder=None if folder is None else Path(folder),
                 resume=resume,

@@ -46,7 +46,13 @@ def train(
     tuned: Annotated[Path | None, typer.Option("--settings", help="Settings file written by `tune`.")] = None,
     dev: Annotated[str | None, typer.Option("--dev", help="Pairs that select the best epoch.")] = None,
     test: Annotated[str | None, typer.Option("--test", help="Pairs to evaluate the trained model on.")] = None,
-    init: Annotated[Path | None, typer.Option("--init", help="Continue from this trained model.")] = None,
+    init: Annotated[
+        str,
+        typer.Option(
+            "--init",
+            help="Continue from this model: a folder, a ready-made model, auto (one if it helps on dev) or none.",
+        ),
+    ] = "auto",
     device: Annotated[str, typer.Option("--device", help="Device: cpu, cuda or mps.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     overwrite: Overwrite = False,
@@ -60,8 +66,8 @@ def train(
 
     The epoch that does best on --dev is kept; without --dev, a tenth of the ranking lists is held out for this.
     """
-    start = _read_tuned(tuned, model)
-    options = start["options"] | options
+    given = _read_tuned(tuned, model)
+    options = given["options"] | options
     TrainingConfig.of({}, options)  # checks the options of the settings file
     claim_folder(out, overwrite=overwrite or resume, is_ours=lambda folder: resume or _is_model(folder), what="a model")
     columns.check(data, dev, test)
@@ -79,9 +85,10 @@ def train(
         if pairs is not None:
             check_can_evaluate(pairs, f"the {name} pairs")
     configure_process(threads)
-    matcher = Matcher(start["model"], **start["settings"] | parse_settings(settings, "settings"))
+    matcher = Matcher(given["model"], **given["settings"] | parse_settings(settings, "settings"))
     folder = out / _TRAINING
-    matcher.fit(splits["train"], dev_pairs, init=init, device=device, folder=folder, resume=resume, **options)
+    start = None if init == "none" else init
+    matcher.fit(splits["train"], dev_pairs, init=start, device=device, folder=folder, resume=resume, **options)
     history = matcher.history
     if not history.epochs:  # the folder may have the log of an earlier model
         shutil.rmtree(folder, ignore_errors=True)
@@ -108,7 +115,13 @@ def train(
         for note in result.notes:
             print(f"      ({note})")
     if history.best is not None:
-        print(_summary(history, matcher.config.metric, "untrained" if init is None else "before training"))
+        print(
+            _summary(
+                history,
+                matcher.config.metric,
+                "untrained" if history.init is None and init in ("auto", "none") else "before training",
+            )
+        )
     print(f"Saved to {out}")
 
 

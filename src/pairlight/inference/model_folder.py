@@ -22,7 +22,7 @@ from pairlight.models.base import PairModel
 from pairlight.text.vectors import oov_vectors
 from pairlight.text.vocabulary import AnyTokenizer, read_tokenizer
 
-FORMAT = 2
+FORMAT = 3
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
 _KEYS = {"model", "settings", "max_length", "calibration", "training", "history", "data", "sha256"}
 

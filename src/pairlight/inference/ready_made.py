@@ -1,13 +1,34 @@
 """The ready-made models that ship with the package, by name."""
 
+import zlib
+from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
+SEEN = "training_texts.npy"  # checksums of the texts that a ready-made model was trained on
+SHARED = 0.01  # of the texts of a dataset: above this, a ready-made model counts as trained on it
 FOLDER = Path(__file__).parent.parent / "ready_made"
 
 
 def ready_made() -> list[str]:
     """The names of the ready-made models."""
     return sorted(path.name for path in FOLDER.iterdir() if (path / "config.json").is_file()) if FOLDER.is_dir() else []
+
+
+def trained_on(name: str, texts: Iterable[str]) -> bool:
+    """Whether a ready-made model was trained on some of these texts."""
+    path = FOLDER / name / SEEN
+    if not path.is_file():
+        return False
+    return bool(np.isin(text_checksums(texts), np.load(path)).mean() > SHARED)
+
+
+def text_checksums(texts: Iterable[str]) -> NDArray[np.uint32]:
+    """The distinct checksums of texts, ascending; case and white space do not count."""
+    normal = (" ".join(text.split()).casefold().encode("utf-8", "surrogatepass") for text in texts)
+    return np.unique(np.fromiter(map(zlib.crc32, normal), np.uint32))
 
 
 def resolve_model(folder: str | Path) -> Path:

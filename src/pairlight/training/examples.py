@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pairlight.core.errors import InputError
 from pairlight.data.negatives import mine_negatives
 from pairlight.data.pairs import Pairs
-from pairlight.training.config import TrainingConfig
+from pairlight.training.config import LIST_LOSSES, TrainingConfig
 
 Index = NDArray[np.int64]
 
@@ -88,3 +88,10 @@ class LabeledExamples:
     def epoch(self, rng: np.random.Generator) -> Epoch:
         pairs = self.pairs
         return Epoch(pairs.left.astype(np.int64), pairs.right.astype(np.int64)[:, None], self.label)
+
+
+def training_examples(pairs: Pairs, config: TrainingConfig) -> RankingExamples | LabeledExamples:
+    """The examples of these pairs that the loss needs."""
+    if config.loss in LIST_LOSSES:
+        return RankingExamples(pairs, config.negatives_per_positive)
+    return LabeledExamples(pairs, config.loss)

@@ -23,8 +23,8 @@ from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 from pairlight.training.adagrad import RowAdagrad
 from pairlight.training.checkpoint import load_checkpoint, read_record, save_checkpoint
-from pairlight.training.config import LIST_LOSSES, TrainingConfig
-from pairlight.training.examples import Epoch, LabeledExamples, RankingExamples
+from pairlight.training.config import TrainingConfig
+from pairlight.training.examples import Epoch, LabeledExamples, RankingExamples, training_examples
 from pairlight.training.interrupt import delay_interrupt
 from pairlight.training.linear_fit import fit_linear
 from pairlight.training.losses import LABEL_LOSS_FUNCTIONS, hinge, listwise
@@ -58,6 +58,7 @@ class History:
     interrupted: bool = False
     start: float | None = None  # dev metric of epoch 0; None if it was not measured or is not finite
     baseline: dict[str, float] = field(default_factory=dict)  # dev metric of BM25, under "bm25"
+    init: str | None = None  # the ready-made model that training started from
 
     def as_dict(self) -> dict[str, Any]:
         epochs = [epoch.as_dict() for epoch in self.epochs]
@@ -67,6 +68,7 @@ class History:
             "best": self.best,
             "start": self.start,
             "baseline": self.baseline,
+            "init": self.init,
         }
 
     @classmethod
@@ -77,6 +79,7 @@ class History:
             values["best"],
             start=values["start"],
             baseline=values["baseline"],
+            init=values["init"],
         )
 
 
@@ -112,11 +115,7 @@ def fit(
     `data` identifies the data a run belongs to. Under a loss of labels, a bounded score gets a `ScoreScale`.
     """
     device = next(model.parameters()).device
-    examples = (
-        RankingExamples(pairs, config.negatives_per_positive)
-        if config.loss in LIST_LOSSES
-        else LabeledExamples(pairs, config.loss)
-    )
+    examples = training_examples(pairs, config)
     scale = None
     if isinstance(examples, LabeledExamples) and model.bounded_score:
         scale = ScoreScale(config.loss, examples.label).to(device)
