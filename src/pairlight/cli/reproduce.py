@@ -12,12 +12,11 @@ from pairlight.cli.output import command_line, metrics_line, print_json
 from pairlight.core.progress import progress_reporter
 
 READY_MADE = "ready-made"  # the models that ship with the package
+PANEL, DEFAULTS = "panel", "defaults"  # every model on datasets of all kinds, and the choice of training options there
 
 
 def reproduce(
-    name: Annotated[
-        str, typer.Argument(help="Name of the experiment; `list` lists them. `ready-made` rebuilds the shipped models.")
-    ],
+    name: Annotated[str, typer.Argument(help="Name of the experiment; `list` lists them.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for results, data and runs.")] = Path("reproduced"),
     seeds: Annotated[
         int | None,
@@ -44,12 +43,19 @@ def reproduce(
     if name == "list":
         from pairlight.experiments.papers import experiment_titles
 
-        titles = experiment_titles()
+        titles = experiment_titles() | {
+            PANEL: "Every model with its defaults on datasets of all kinds and sizes, next to BM25",
+            DEFAULTS: "The choice of default training options on the panel's dev parts",
+            READY_MADE: "The models that ship with the package",
+        }
         if as_json:
             print_json(titles)
             return
         for each, title in titles.items():
             print(f"{each:16} {title}")
+        return
+    if name in (PANEL, DEFAULTS):
+        _run_panel(name, out, seeds, models, data, jobs, finished, as_json)
         return
     if name == READY_MADE:
         _rebuild_ready_made(out, as_json)
@@ -79,6 +85,50 @@ def reproduce(
         seconds = time.perf_counter() - started
         print(f"Written to {result.path}.md, .html, .json and figures in {seconds:.0f} s.")
     check_failures(result.failures)
+
+
+def _run_panel(
+    name: str,
+    out: Path,
+    seeds: int | None,
+    models: str | None,
+    data: str | None,
+    jobs: int,
+    finished: bool,
+    as_json: bool,
+) -> None:
+    from pairlight.core.errors import unknown_name
+    from pairlight.core.files import write_text
+    from pairlight.experiments import panel
+    from pairlight.experiments.defaults import choose_defaults, defaults_report
+    from pairlight.experiments.executor import ProcessExecutor
+    from pairlight.experiments.panel_report import panel_report
+    from pairlight.experiments.runner import check_failures
+    from pairlight.models import model_class
+
+    chosen = None if models is None else [each.strip() for each in models.split(",")]
+    for each in chosen or ():
+        model_class(each)
+    datasets = panel.PANEL if data is None else tuple(each.strip() for each in data.split(","))
+    for each in datasets:
+        if each not in panel.PANEL:
+            raise unknown_name("dataset", each, panel.PANEL, option="data")
+    records, executor = panel.PanelRecords(out / f"{name}.jsonl"), ProcessExecutor(jobs)
+    with progress_reporter() as reporter:
+        if name == DEFAULTS:
+            choices, failures = choose_defaults(records, out, executor, reporter, chosen, finished=finished)
+            report = defaults_report(choices)
+        else:
+            runs = panel.all_panel_runs(seeds or panel.SEEDS, chosen, datasets)
+            failures = [] if finished else panel.run_panel(runs, records, out, executor, reporter, measure_test=True)
+            report = panel_report(records.of(panel.all_panel_runs(seeds or panel.SEEDS)))
+    write_text(out / f"{name}.md", report)
+    if as_json:
+        print_json([result.as_dict() for result in records.results.values()])
+    else:
+        print(report)
+        print(f"Written to {out / name}.md; the results are in {records.path}.")
+    check_failures(failures)
 
 
 def _rebuild_ready_made(out: Path, as_json: bool) -> None:

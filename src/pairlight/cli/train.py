@@ -49,8 +49,7 @@ def train(
     init: Annotated[
         str,
         typer.Option(
-            "--init",
-            help="Continue from this model: a folder, a ready-made model, auto (one if it helps on dev) or none.",
+            "--init", help="Model to continue from: a folder, a ready-made model, auto (if it helps) or none."
         ),
     ] = "auto",
     device: Annotated[str, typer.Option("--device", help="Device: cpu, cuda or mps.")] = "cpu",
@@ -115,13 +114,8 @@ def train(
         for note in result.notes:
             print(f"      ({note})")
     if history.best is not None:
-        print(
-            _summary(
-                history,
-                matcher.config.metric,
-                "untrained" if history.init is None and init in ("auto", "none") else "before training",
-            )
-        )
+        continued = history.init is not None or init not in ("auto", "none")
+        print(_summary(history, matcher.config.metric, "before training" if continued else "untrained"))
     print(f"Saved to {out}")
 
 
