@@ -48,9 +48,7 @@ def train(
     test: Annotated[str | None, typer.Option("--test", help="Pairs to evaluate the trained model on.")] = None,
     init: Annotated[
         str,
-        typer.Option(
-            "--init", help="Model to continue from: a folder, a ready-made model, auto (if it helps) or none."
-        ),
+        typer.Option("--init", help="Model to continue from: a folder, a ready-made model, auto or none."),
     ] = "auto",
     device: Annotated[str, typer.Option("--device", help="Device: cpu, cuda or mps.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,

@@ -77,7 +77,8 @@ class ProjectedEmbedding(Layer):
         ids = xp.where(tokens.mask, tokens.ids, PADDING)
         if xp.grad_enabled():
             self._projected = None  # a fused optimizer changes weights without a new version
-            x = xp.dropout(self._vectors(ids), self.dropout, self.training) @ self.project
+            distinct, at = xp.unique(ids)  # each subword is projected once
+            x = xp.rows(xp.dropout(self._vectors(distinct), self.dropout, self.training) @ self.project, at)
         else:
             x = self._projected_rows(ids)
         return Seq(xp.where(tokens.mask[..., None], x, 0), tokens.mask, tokens.ids)

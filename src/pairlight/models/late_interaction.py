@@ -36,7 +36,7 @@ class LateInteraction(DualEncoder[Seq]):
     Settings:
       k        number of largest similarities that enter the score
       hidden   hidden units of the network that corrects the linear score
-      dropout  share of each vector's entries set to zero in training
+      dropout  share of the entries of each subword's vector set to zero in a training step
     """
 
     paper = "pairlight, after Khattab and Zaharia, SIGIR 2020"

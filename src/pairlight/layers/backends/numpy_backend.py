@@ -176,6 +176,11 @@ def half_rows(table: Array, ids: Array) -> Array:
     return table[ids].astype(np.float32)
 
 
+def unique(x: Array) -> tuple[Array, Array]:
+    distinct, at = np.unique(x, return_inverse=True)
+    return distinct, at.reshape(x.shape)
+
+
 def searchsorted(ascending: Array, values: Array) -> Array:
     return np.searchsorted(ascending, values)
 

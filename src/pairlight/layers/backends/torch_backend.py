@@ -175,6 +175,11 @@ def half_rows(table: Tensor, ids: Tensor) -> Tensor:
     return F.embedding(ids, table).float()
 
 
+def unique(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The distinct values, and the position among them of every value."""
+    return x.unique(return_inverse=True)
+
+
 def searchsorted(ascending: Tensor, values: Tensor) -> Tensor:
     """Where each value would be inserted."""
     return torch.searchsorted(ascending, values)
