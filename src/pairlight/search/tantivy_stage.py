@@ -86,14 +86,7 @@ class TantivyStage:
         if not terms:
             return []
         words = [(Occur.Should, Query.term_query(self.schema, "text", term, "freq")) for term in terms]
-        wanted = Query.boolean_query(words)
-        if where:
-            # A constant of zero, so that a filter does not change a score.
-            filters = [
-                (Occur.Must, Query.const_score_query(Query.term_set_query(self.schema, "filter", allowed), 0.0))
-                for allowed in where_terms(where)
-            ]
-            wanted = Query.boolean_query([(Occur.Must, wanted), *filters])
+        wanted = Query.boolean_query([(Occur.Must, Query.boolean_query(words)), *self._filters(where)])
         searcher = self.index.searcher()
         return [
             Candidate(_document(searcher.doc(address)), float(score))
@@ -110,6 +103,14 @@ class TantivyStage:
         found = searcher.search(Query.term_set_query(self.schema, "id", list(ids)), len(ids), count=False).hits
         documents = (_document(searcher.doc(address)) for _, address in found)
         return {each.id: each for each in documents}
+
+    def ids_where(self, where: Where, limit: int) -> list[str] | None:
+        """The ids of all documents that pass the filter, None if there are more than `limit`."""
+        from tantivy import Query
+
+        searcher = self.index.searcher()
+        found = searcher.search(Query.boolean_query(self._filters(where)), limit + 1, count=False).hits
+        return None if len(found) > limit else [searcher.doc(address).get_first("id") for _, address in found]
 
     def all_documents(self) -> Iterable[Document]:
         """Every document, in no particular order."""
@@ -136,6 +137,13 @@ class TantivyStage:
         if self._writer is not None:
             writer, self._writer = self._writer, None
             writer.wait_merging_threads()
+
+    def _filters(self, where: Where | None) -> "list[tuple[tantivy.Occur, tantivy.Query]]":
+        from tantivy import Occur, Query
+
+        # A constant of zero, so that a filter does not change a score.
+        terms = (Query.term_set_query(self.schema, "filter", allowed) for allowed in where_terms(where))
+        return [(Occur.Must, Query.const_score_query(each, 0.0)) for each in terms]
 
     def _commit(self) -> None:
         self.writer().commit()
