@@ -37,7 +37,9 @@ class VectorStage:
 
     def add(self, documents: Sequence[Document], *, new: bool = False) -> None:
         if documents:
-            self.store.append([each.id for each in documents], *quantized(sentence_vectors([d.text for d in documents])))
+            self.store.append(
+                [each.id for each in documents], *quantized(sentence_vectors([d.text for d in documents]))
+            )
 
     def delete(self, ids: Sequence[str]) -> None:
         self.store.delete(ids)

@@ -55,12 +55,12 @@ class VectorStore:
     """Vectors by id; written by one process at a time, read by any number."""
 
     def __init__(self, folder: Path) -> None:
-        self._end: Rows = np.zeros(0, np.int64)  # where the id of each row ends
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._stamp: tuple[int, int] | None = None
         self.committed = Committed()
         self._arrays: dict[str, NDArray[Any]] = {}
+        self._end: Rows = np.zeros(0, np.int64)  # where the id of each row ends
         self._map()
         self.reload()
 
@@ -70,6 +70,12 @@ class VectorStore:
 
     def reload(self) -> None:
         """See what other processes have committed since."""
+        try:
+            self._reload()
+        except InputError:  # a compaction has removed the files between reading the commit and mapping them
+            self._reload()
+
+    def _reload(self) -> None:
         path = self.folder / COMMIT
         try:
             status = path.stat()
@@ -89,8 +95,9 @@ class VectorStore:
             return
         except (ValueError, KeyError, AttributeError) as error:
             raise error if isinstance(error, InputError) else self._damaged(COMMIT) from None
-        self.committed, self._stamp = committed, stamp
+        self.committed = committed
         self._map()
+        self._stamp = stamp
 
     def append(self, ids: Sequence[str], vectors: NDArray[np.int8], scales: NDArray[np.float32]) -> None:
         """Add vectors; they replace those with the same ids."""
@@ -153,19 +160,21 @@ class VectorStore:
             "lengths": self._arrays["lengths"][keep],
             "hashes": self._arrays["hashes"][keep],
         }
-        self.committed = Committed(self.committed.generation + 1)
-        self._write(parts)
+        for stale in self.folder.glob(f"*-{self.committed.generation + 1}"):  # of a compaction that was interrupted
+            stale.unlink()
+        self._write(parts, Committed(self.committed.generation + 1))
         for path in old:  # a process that has mapped one keeps it until it reloads
             path.unlink(missing_ok=True)
 
-    def _write(self, parts: dict[str, NDArray[Any]]) -> None:
-        """Append to the files, then commit."""
-        sizes, checksums = dict(self.committed.bytes), dict(self.committed.crc32)
+    def _write(self, parts: dict[str, NDArray[Any]], base: Committed | None = None) -> None:
+        """Append to the files of what is committed, or of another base, then commit."""
+        base = base or self.committed
+        sizes, checksums = dict(base.bytes), dict(base.crc32)
         for name in FILES:
             content = np.ascontiguousarray(parts.get(name, np.zeros(0, FILES[name]))).reshape(-1).view(np.uint8)
-            path = self._path(name)
-            if not len(content) and path.exists():
+            if not len(content):
                 continue
+            path = self.folder / f"{name}-{base.generation}"
             with path.open("r+b" if path.exists() else "w+b") as file:
                 file.truncate(sizes[name])  # what a crash has left behind
                 file.seek(sizes[name])
@@ -174,7 +183,7 @@ class VectorStore:
                 os.fsync(file.fileno())
             sizes[name] += len(content)
             checksums[name] = zlib.crc32(content, checksums[name])
-        committed = replace(self.committed, bytes=sizes, crc32=checksums)
+        committed = replace(base, bytes=sizes, crc32=checksums)
         write_json(self.folder / COMMIT, {"format": FORMAT, **asdict(committed), "sha256": committed.digest()})
         sync_folder(self.folder)
         self.reload()
