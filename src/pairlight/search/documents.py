@@ -46,12 +46,12 @@ class Document:
 
 def filter_terms(fields: Mapping[str, Any]) -> list[str]:
     """The terms name=value that a document can be filtered by; a list has one for each of its values."""
-    terms = []
-    for name, value in fields.items():
-        for each in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(each, str | int | float) and len(str(each)) <= MAX_FILTER:
-                terms.append(f"{name}={_filter_value(each)}")
-    return terms
+    return [
+        f"{name}={_filter_value(each)}"
+        for name, value in fields.items()
+        for each in (value if isinstance(value, list | tuple) else [value])
+        if isinstance(each, str | int | float) and len(str(each)) <= MAX_FILTER
+    ]
 
 
 def where_terms(where: Where | None) -> list[list[str]]:
@@ -87,8 +87,8 @@ def read_documents(
             raise InputError(f"{path} is a folder without {BEIR_CORPUS}: give a file, or a folder in BEIR's format.")
         path = path / BEIR_CORPUS
     if not str(path).lower().endswith(EXTENSIONS):
-        for number, line in enumerate(read_collection(source, text=text, id=id).texts, 1):
-            yield Document(str(number), line)
+        for number, each in enumerate(read_collection(source, text=text, id=id).texts, 1):
+            yield Document(str(number), each)
         return
     columns = TableColumns(
         [
@@ -196,8 +196,8 @@ def read_relevance(source: str | Path) -> Relevance:
         files = sorted(folder.glob("*.tsv"))
         chosen = [file for file in files if file.stem == "test"] or files
         if len(chosen) != 1:
-            names = ", ".join(file.name for file in files) or "no .tsv file"
-            raise InputError(f"{folder} has {names}: give the file of relevance judgments.", option="qrels")
+            listed = ", ".join(file.name for file in files) or "no .tsv file"
+            raise InputError(f"{folder} has {listed}: give the file of relevance judgments.", option="qrels")
         path = chosen[0]
     try:
         with path.open("rb") as file:

@@ -13,9 +13,9 @@ from pairlight.core.files import claim_folder, sync_folder, write_json
 from pairlight.inference.ready_made import ready_made, resolve_model
 from pairlight.search.documents import Document, Where
 from pairlight.search.first_stage import FirstStage, FusedStage
-from pairlight.search.manifest import Manifest, is_index, read_manifest, write_manifest
+from pairlight.search.manifest import WEIGHT, Manifest, is_index, read_manifest, write_manifest
 from pairlight.search.results import SearchResults
-from pairlight.search.searcher import FIRST, TOP, WEIGHT, Searcher
+from pairlight.search.searcher import FIRST, TOP, Searcher
 from pairlight.search.tantivy_stage import TantivyStage, check_installed
 from pairlight.search.vector_stage import VectorStage
 from pairlight.text.checks import short_repr
@@ -223,7 +223,7 @@ class Index:
             self.vectors.store.reload()
 
     def check(self) -> None:
-        """Raise InputError if the vectors do not have the contents that were written, or are not those of the documents."""
+        """Raise InputError if the vectors are damaged, or are not those of the documents."""
         if self.vectors is None:
             return
         self.vectors.store.check()

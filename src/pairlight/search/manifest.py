@@ -9,10 +9,10 @@ from pairlight.core.errors import InputError, unknown_name
 from pairlight.core.files import sync_folder, write_json
 from pairlight.core.records import decode
 from pairlight.search.analyzers import check_language
-from pairlight.search.searcher import WEIGHT
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+WEIGHT = 0.5  # of the model in the blend, until it is learnt on dev queries
 FIRST_STAGES = ("bm25", "vectors", "hybrid")
 
 

@@ -10,12 +10,12 @@ from pairlight.core.errors import InputError
 from pairlight.inference.scorer import Scorer
 from pairlight.search.documents import Where
 from pairlight.search.first_stage import Candidate, FirstStage
+from pairlight.search.manifest import WEIGHT
 from pairlight.search.passages import ScoredPassages, passage_of, score_passages
 from pairlight.search.results import Passage, SearchHit, SearchResults, StageSeconds
 from pairlight.text.checks import check_text
 
 TOP, FIRST = 10, 100
-WEIGHT = 0.5  # of the model in the blend
 
 
 class Searcher:
@@ -46,7 +46,7 @@ class Searcher:
         offset: int = 0,
         threshold: float | None = None,
     ) -> SearchResults:
-        """The best documents for a query: `first` candidates are reranked, of which `top` from `offset` on are returned.
+        """The best documents for a query: `first` candidates are ranked, `top` of them from `offset` on are returned.
 
         `where` keeps documents whose fields have these values: `{"lang": "en"}`, or one of several in a list.
         `threshold` replaces that of the searcher; minus infinity returns everything.

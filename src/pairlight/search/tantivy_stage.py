@@ -110,7 +110,7 @@ class TantivyStage:
 
         searcher = self.index.searcher()
         found = searcher.search(Query.boolean_query(self._filters(where)), limit + 1, count=False).hits
-        return None if len(found) > limit else [searcher.doc(address).get_first("id") for _, address in found]
+        return None if len(found) > limit else [str(searcher.doc(address).get_first("id")) for _, address in found]
 
     def all_documents(self) -> Iterable[Document]:
         """Every document, in no particular order."""

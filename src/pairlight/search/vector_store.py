@@ -145,7 +145,7 @@ class VectorStore:
     def check(self) -> None:
         """Raise InputError if a file does not have the contents that were written."""
         for name, array in self._arrays.items():
-            if zlib.crc32(array.reshape(-1).view(np.uint8)) != self.committed.crc32[name]:
+            if zlib.crc32(array.reshape(-1).view(np.uint8).data) != self.committed.crc32[name]:
                 raise self._damaged(self._path(name).name)
 
     def compact(self) -> None:
@@ -182,7 +182,7 @@ class VectorStore:
                 file.flush()
                 os.fsync(file.fileno())
             sizes[name] += len(content)
-            checksums[name] = zlib.crc32(content, checksums[name])
+            checksums[name] = zlib.crc32(content.data, checksums[name])
         committed = replace(base, bytes=sizes, crc32=checksums)
         write_json(self.folder / COMMIT, {"format": FORMAT, **asdict(committed), "sha256": committed.digest()})
         sync_folder(self.folder)
