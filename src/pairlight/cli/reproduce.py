@@ -12,11 +12,16 @@ from pairlight.cli.output import command_line, metrics_line, print_json
 from pairlight.core.progress import progress_reporter
 
 READY_MADE = "ready-made"  # the models that ship with the package
+SEARCH = "search"  # the quality of search
 
 
 def reproduce(
     name: Annotated[
-        str, typer.Argument(help="Name of the experiment; `list` lists them. `ready-made` rebuilds the shipped models.")
+        str,
+        typer.Argument(
+            help="Name of the experiment; `list` lists them. `ready-made` rebuilds the shipped models, `search` "
+            "measures search."
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", help="Folder for results, data and runs.")] = Path("reproduced"),
     seeds: Annotated[
@@ -54,6 +59,9 @@ def reproduce(
     if name == READY_MADE:
         _rebuild_ready_made(out, as_json)
         return
+    if name == SEARCH:
+        _measure_search(out, data, as_json)
+        return
     from pairlight.experiments.executor import ProcessExecutor
     from pairlight.experiments.reproduce import reproduce as run
     from pairlight.experiments.runner import check_failures
@@ -79,6 +87,18 @@ def reproduce(
         seconds = time.perf_counter() - started
         print(f"Written to {result.path}.md, .html, .json and figures in {seconds:.0f} s.")
     check_failures(result.failures)
+
+
+def _measure_search(out: Path, data: str | None, as_json: bool) -> None:
+    from pairlight.experiments.search_quality import measure_search, search_table
+
+    with progress_reporter() as reporter:
+        done = measure_search(out, data=data, command=command_line(), reporter=reporter)
+    if as_json:
+        print_json(done)
+        return
+    print(search_table(done))
+    print(f"Written to {out / 'search.md'}.")
 
 
 def _rebuild_ready_made(out: Path, as_json: bool) -> None:

@@ -136,12 +136,8 @@ def tune_index(
         raise InputError(f"{index.folder} has no model, so there is nothing to blend: index the documents with one.")
     judged = _judged(queries, relevance)
     scored = score_queries(index, judged, first=first, progress=progress)
-    mrr = {
-        weight: stage_metrics({name: each.ranking(BLEND, weight) for name, each in scored.items()}, relevance).mrr
-        for weight in WEIGHTS
-    }
-    # Of equal weights, the one nearest to the middle, which is safest on other queries.
-    best = max(WEIGHTS, key=lambda weight: (round(mrr[weight], 6), -abs(weight - WEIGHT)))
+    mrr = mrr_by_weight(scored, relevance)
+    best = best_weight(mrr)
     scores: list[float] = []
     labels: list[float] = []
     for name, each in scored.items():
@@ -150,6 +146,19 @@ def tune_index(
     threshold = fit_calibration(scores, labels, "F1").threshold if 0 < sum(labels) < len(labels) else None
     index.set_tuned(best, threshold)
     return IndexTuning(best, threshold, mrr, len(judged))
+
+
+def mrr_by_weight(scored: Mapping[str, ScoredQuery], relevance: Relevance) -> dict[float, float]:
+    """MRR@10 of the blend at each weight of the model."""
+    return {
+        weight: stage_metrics({name: each.ranking(BLEND, weight) for name, each in scored.items()}, relevance).mrr
+        for weight in WEIGHTS
+    }
+
+
+def best_weight(mrr: Mapping[float, float]) -> float:
+    """The weight of highest MRR; of equal ones, that nearest to the middle, which is safest on other queries."""
+    return max(WEIGHTS, key=lambda weight: (round(mrr[weight], 6), -abs(weight - WEIGHT)))
 
 
 def stage_metrics(rankings: Mapping[str, list[str]], relevance: Relevance) -> StageMetrics:
