@@ -93,7 +93,7 @@ class VectorStore:
             if any(self.folder.glob("*-*")):
                 raise self._damaged(COMMIT) from None
             return
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise error if isinstance(error, InputError) else self._damaged(COMMIT) from None
         self.committed = committed
         self._map()
