@@ -45,7 +45,10 @@ def test_a_title_is_put_before_the_text_and_kept_as_a_field(tmp_path):
 
 def test_without_ids_the_number_of_the_row_is_the_id(tmp_path):
     assert [d.id for d in read_documents(write(tmp_path / "d.csv", "text\nx\ny\n"))] == ["1", "2"]
-    assert list(read_documents(write(tmp_path / "d.txt", "one\n\ntwo\n"))) == [Document("1", "one"), Document("2", "two")]
+    assert list(read_documents(write(tmp_path / "d.txt", "one\n\ntwo\n"))) == [
+        Document("1", "one"),
+        Document("2", "two"),
+    ]
 
 
 def test_a_file_without_a_header_has_the_columns_that_were_named(tmp_path):
@@ -105,11 +108,11 @@ def test_bad_rows_are_named(tmp_path, read, name, content, words):
 
 
 def test_a_folder_that_is_not_in_the_format_of_beir_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="without corpus.jsonl"):
+    with pytest.raises(InputError, match=r"without corpus\.jsonl"):
         list(read_documents(tmp_path))
-    with pytest.raises(InputError, match="without queries.jsonl"):
+    with pytest.raises(InputError, match=r"without queries\.jsonl"):
         read_queries(tmp_path)
-    with pytest.raises(InputError, match="has no .tsv file"):
+    with pytest.raises(InputError, match=r"has no \.tsv file"):
         read_relevance(tmp_path)
 
 

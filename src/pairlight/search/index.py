@@ -4,7 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -69,6 +69,9 @@ class Index:
         folder = Path(folder)
         manifest = Manifest(first_stage, language, _model_name(model), source)
         manifest.check()
+        found = _documents(documents, set())
+        first = list(islice(found, 1))  # bad input is an error before anything is written
+        checked = chain(first, found)
         skip = 0
         if _resumable(folder, manifest):
             index = cls(folder, manifest)
@@ -83,12 +86,8 @@ class Index:
             index = cls(folder, manifest)
         try:
             index._start_writing()
-            seen: set[str] = set()
-            numbered = _documents(documents, seen)
-            for _ in islice(numbered, skip):
-                pass
-            done = skip
-            for batch in _batches(numbered):
+            done = sum(1 for _ in islice(checked, skip))
+            for batch in _batches(checked):
                 index._put(batch, new=True)
                 done += len(batch)
                 if progress is not None:
