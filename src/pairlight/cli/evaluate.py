@@ -52,7 +52,10 @@ def evaluate(
     *,
     columns: Columns,
 ) -> None:
-    """Evaluate a model on labeled pairs, an index on queries, or a TREC run against qrels."""
+    """Evaluate a model on pairs, an index on queries, or a TREC run.
+
+    Pairs are labeled. An index is evaluated with --queries and --qrels, a run with --run and --qrels.
+    """
     from pairlight.search.manifest import is_index
 
     if model is not None and is_index(model):

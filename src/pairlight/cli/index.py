@@ -34,7 +34,8 @@ class IndexGroup(TyperGroup):
 
 index = typer.Typer(
     cls=IndexGroup,
-    help="Index documents to search them (`index DOCS --out IDX`), and change or tune an index.",
+    help="Index documents to search them, and change or tune an index.\n\nThe name `create` can be left out: "
+    "pairlight index DOCS --out IDX.",
     no_args_is_help=True,
 )
 
@@ -164,7 +165,11 @@ def tune(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Learn on dev queries how much the model counts, and below which score there is no answer."""
+    """Learn the blend and the threshold on dev queries.
+
+    The blend is how much the model counts next to the first stage. Results whose model score is below the threshold
+    are not answers.
+    """
     from pairlight.search.documents import read_queries, read_relevance
     from pairlight.search.evaluate import tune_index
     from pairlight.search.index import Index
