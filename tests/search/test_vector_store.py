@@ -25,12 +25,13 @@ def filled(folder, names, seed=0):
 
 def contents(store: VectorStore) -> dict[str, bytes]:
     store.check()
-    rows = {store.id_of(row): row for row in range(len(store._arrays["scales"])) if np.isfinite(scores(store)[row])}
-    return {name: store._arrays["vectors"][row].tobytes() for name, row in rows.items()}
+    rows = {store.id_of(row): row for row in everything(store)}
+    arrays = store._arrays
+    return {name: arrays["vectors"][row].tobytes() + arrays["rest"][row].tobytes() for name, row in rows.items()}
 
 
-def scores(store: VectorStore):
-    return store.similarity(np.full(DIM, DIM**-0.5, np.float32))
+def everything(store: VectorStore) -> list[int]:
+    return store.search(np.full(DIM, DIM**-0.5, np.float32), 1000)[0].tolist()
 
 
 def test_the_vector_of_a_text_is_the_mean_of_its_subwords_with_length_one():
@@ -45,7 +46,38 @@ def test_int8_keeps_cosines_to_a_hundredth(tmp_path):
     x, q = unit(5000), unit(1, seed=1)[0]
     store = VectorStore(tmp_path)
     store.append([str(i) for i in range(5000)], *quantized(x))
-    assert np.abs(store.similarity(q) - x @ q).max() < 0.01
+    rows, cosines = store.search(q, 5000)
+    assert sorted(rows.tolist()) == list(range(5000))
+    assert np.abs(cosines - (x @ q)[rows]).max() < 0.01
+    assert cosines.tolist() == sorted(cosines.tolist(), reverse=True)
+
+
+def test_halves_find_nearly_all_of_the_best_and_score_them_exactly(tmp_path, monkeypatch):
+    x = unit(20_000)
+    queries = unit(20, seed=1) + 2 * x[:20]  # near some of the vectors, as a query is near some texts
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    store = VectorStore(tmp_path)
+    store.append([str(i) for i in range(len(x))], *quantized(x))
+    store.delete(["0"])
+    monkeypatch.setattr(vector_store, "KEPT", 20_000)
+    whole = [store.search(q, 10) for q in queries]
+    monkeypatch.setattr(vector_store, "KEPT", 100)
+    halves = [store.search(q, 10) for q in queries]
+    assert np.mean([len(set(a) & set(b)) for (a, _), (b, _) in zip(whole, halves, strict=True)]) > 8  # texts: 9.99
+    for (rows, cosines), (found, scores) in zip(whole, halves, strict=True):
+        exact = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
+        assert all(
+            score == pytest.approx(exact.get(row, score), abs=1e-5) for row, score in zip(found, scores, strict=True)
+        )
+        assert 0 not in found
+
+
+def test_a_search_among_some_rows_finds_only_them(tmp_path):
+    store = filled(tmp_path, [str(i) for i in range(50)])
+    store.delete(["3"])
+    assert sorted(store.search(unit(1)[0], 10, np.array([2, 3, 40]))[0].tolist()) == [2, 40]
+    assert len(store.search(unit(1)[0], 10, np.zeros(0, np.int64))[0]) == 0
+    assert len(VectorStore(tmp_path / "empty").search(unit(1)[0], 10)[0]) == 0
 
 
 def test_ids_of_any_script_are_kept(tmp_path):
@@ -61,7 +93,7 @@ def test_a_vector_with_the_same_id_is_replaced_and_a_deleted_one_is_never_found(
     store.append(["b"], *quantized(unit(1, seed=5)))
     assert len(store) == 3
     assert store.rows_of(["b"]).tolist() == [3]
-    assert np.isneginf(scores(store)).tolist() == [False, True, False, False]
+    assert sorted(everything(store)) == [0, 2, 3]
     store.delete(["a", "nobody"])
     assert len(VectorStore(tmp_path)) == 2
     assert store.rows_of(["a"]).tolist() == []
@@ -142,7 +174,7 @@ def test_a_kill_at_any_write_leaves_the_state_before_or_after(tmp_path, monkeypa
     assert outcomes[0] == before
 
 
-@pytest.mark.parametrize("name", ["vectors-0", "ids-0", "scales-0", "hashes-0", "lengths-0"])
+@pytest.mark.parametrize("name", ["vectors-0", "rest-0", "ids-0", "scales-0", "hashes-0", "lengths-0"])
 def test_a_missing_or_short_file_is_an_input_error(tmp_path, name):
     filled(tmp_path, ["a", "b"])
     content = (tmp_path / name).read_bytes()

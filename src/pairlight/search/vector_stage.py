@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-import numpy as np
-
 from pairlight.search.documents import Document, Where, matches
 from pairlight.search.first_stage import Candidate
 from pairlight.search.sentence_vectors import quantized, sentence_vectors
@@ -27,7 +25,7 @@ class DocumentStore(Protocol):
 
 
 class VectorStage:
-    """Cosine of sentence vectors over a folder, by an exact scan of all vectors."""
+    """Cosine of sentence vectors over a folder, by a scan of all vectors."""
 
     def __init__(self, folder: Path, documents: DocumentStore) -> None:
         self.store, self.documents = VectorStore(folder), documents
@@ -45,36 +43,22 @@ class VectorStage:
         self.store.delete(ids)
 
     def candidates(self, query: str, k: int, where: Where | None = None) -> list[Candidate]:
-        if not len(self.store):
-            return []
-        scores = self.store.similarity(sentence_vectors([query])[0])
+        vector = sentence_vectors([query])[0]
         listed = self.documents.ids_where(where, MAX_LISTED) if where else None
-        if listed is not None:
-            allowed = np.full(len(scores), -np.inf, np.float32)
-            rows = self.store.rows_of(listed)
-            allowed[rows] = scores[rows]
-            scores = allowed
-        left = int(np.isfinite(scores).sum())
+        among = None if listed is None else self.store.rows_of(listed)
         wanted = k
         while True:
-            wanted = min(wanted, left)
-            found = self._best(scores, wanted, where)
-            if len(found) >= k or wanted == left:
+            rows, scores = self.store.search(vector, wanted, among)
+            ids = [self.store.id_of(row) for row in rows.tolist()]
+            documents = self.documents.lookup(ids)
+            found = [
+                Candidate(documents[name], score)
+                for name, score in zip(ids, scores.tolist(), strict=True)
+                if name in documents and matches(documents[name].fields, where)
+            ]
+            if len(found) >= k or len(rows) < wanted:
                 return found[:k]
             wanted *= 4  # some were filtered out, or are not in the collection any more
 
     def close(self) -> None:
         pass
-
-    def _best(self, scores: np.ndarray, n: int, where: Where | None) -> list[Candidate]:
-        if not n:
-            return []
-        rows = np.argpartition(scores, len(scores) - n)[len(scores) - n :]
-        rows = rows[np.argsort(-scores[rows], kind="stable")]
-        ids = [self.store.id_of(row) for row in rows.tolist()]
-        documents = self.documents.lookup(ids)
-        return [
-            Candidate(documents[name], float(scores[row]))
-            for name, row in zip(ids, rows.tolist(), strict=True)
-            if name in documents and matches(documents[name].fields, where)
-        ]
