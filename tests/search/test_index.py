@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -247,6 +248,15 @@ def test_a_damaged_vector_is_found_by_check(index, tmp_path):
     path.write_bytes(path.read_bytes()[:-1] + b"\x55")
     with pytest.raises(InputError, match="is damaged"):
         Index.open(tmp_path / "index").check()
+
+
+@pytest.mark.parametrize("part", ["documents", "vectors"])
+def test_a_missing_part_is_an_input_error(index, tmp_path, part):
+    index.close()
+    shutil.rmtree(tmp_path / "index" / part)
+    with pytest.raises(InputError, match=f"is damaged \\({part} is missing\\)"):
+        Index.open(tmp_path / "index")
+    assert not (tmp_path / "index" / part).exists()
 
 
 def test_the_manifest_is_checked(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pairlight.core.errors import InputError
-from pairlight.search import vector_store
+from pairlight.search import vector_rows, vector_store
 from pairlight.search.sentence_vectors import DIM, quantized, sentence_vectors
 from pairlight.search.vector_store import COMMIT, VectorStore
 
@@ -25,13 +25,8 @@ def filled(folder, names, seed=0):
 
 def contents(store: VectorStore) -> dict[str, bytes]:
     store.check()
-    rows = {store.id_of(row): row for row in everything(store)}
-    arrays = store._arrays
-    return {name: arrays["vectors"][row].tobytes() + arrays["rest"][row].tobytes() for name, row in rows.items()}
-
-
-def everything(store: VectorStore) -> list[int]:
-    return store.search(np.full(DIM, DIM**-0.5, np.float32), 1000)[0].tolist()
+    rows = {store.rows.id_of(row): row for row in store.rows.live().tolist()}
+    return {name: store.rows.first[row].tobytes() + store.rows.rest[row].tobytes() for name, row in rows.items()}
 
 
 def test_the_vector_of_a_text_is_the_mean_of_its_subwords_with_length_one():
@@ -46,10 +41,11 @@ def test_int8_keeps_cosines_to_a_hundredth(tmp_path):
     x, q = unit(5000), unit(1, seed=1)[0]
     store = VectorStore(tmp_path)
     store.append([str(i) for i in range(5000)], *quantized(x))
-    rows, cosines = store.search(q, 5000)
-    assert sorted(rows.tolist()) == list(range(5000))
-    assert np.abs(cosines - (x @ q)[rows]).max() < 0.01
-    assert cosines.tolist() == sorted(cosines.tolist(), reverse=True)
+    found = store.rows.search(q, 5000)
+    cosines = [score for _, score in found]
+    assert sorted(int(name) for name, _ in found) == list(range(5000))
+    assert max(abs(score - x[int(name)] @ q) for name, score in found) < 0.01
+    assert cosines == sorted(cosines, reverse=True)
 
 
 def test_halves_find_nearly_all_of_the_best_and_score_them_exactly(tmp_path, monkeypatch):
@@ -59,44 +55,41 @@ def test_halves_find_nearly_all_of_the_best_and_score_them_exactly(tmp_path, mon
     store = VectorStore(tmp_path)
     store.append([str(i) for i in range(len(x))], *quantized(x))
     store.delete(["0"])
-    monkeypatch.setattr(vector_store, "KEPT", 20_000)
-    whole = [store.search(q, 10) for q in queries]
-    monkeypatch.setattr(vector_store, "KEPT", 100)
-    halves = [store.search(q, 10) for q in queries]
-    assert np.mean([len(set(a) & set(b)) for (a, _), (b, _) in zip(whole, halves, strict=True)]) > 8  # texts: 9.99
-    for (rows, cosines), (found, scores) in zip(whole, halves, strict=True):
-        exact = dict(zip(rows.tolist(), cosines.tolist(), strict=True))
-        assert all(
-            score == pytest.approx(exact.get(row, score), abs=1e-5) for row, score in zip(found, scores, strict=True)
-        )
-        assert 0 not in found
+    monkeypatch.setattr(vector_rows, "KEPT", 20_000)
+    whole = [dict(store.rows.search(q, 10)) for q in queries]
+    monkeypatch.setattr(vector_rows, "KEPT", 100)
+    halves = [dict(store.rows.search(q, 10)) for q in queries]
+    assert np.mean([len(a.keys() & b.keys()) for a, b in zip(whole, halves, strict=True)]) > 8  # texts: 9.99
+    for exact, found in zip(whole, halves, strict=True):
+        assert all(score == pytest.approx(exact.get(name, score), abs=1e-5) for name, score in found.items())
+        assert "0" not in found
 
 
-def test_a_search_among_some_rows_finds_only_them(tmp_path):
+def test_a_search_among_some_ids_finds_only_them(tmp_path):
     store = filled(tmp_path, [str(i) for i in range(50)])
     store.delete(["3"])
-    assert sorted(store.search(unit(1)[0], 10, np.array([2, 3, 40]))[0].tolist()) == [2, 40]
-    assert len(store.search(unit(1)[0], 10, np.zeros(0, np.int64))[0]) == 0
-    assert len(VectorStore(tmp_path / "empty").search(unit(1)[0], 10)[0]) == 0
+    assert sorted(name for name, _ in store.rows.search(unit(1)[0], 10, ["2", "3", "40", "nobody"])) == ["2", "40"]
+    assert store.rows.search(unit(1)[0], 10, []) == []
+    assert VectorStore(tmp_path / "empty").rows.search(unit(1)[0], 10) == []
 
 
 def test_ids_of_any_script_are_kept(tmp_path):
     names = ["a", "é" * 100, "日本語", "with space"]
     filled(tmp_path, names)
     store = VectorStore(tmp_path)
-    assert [store.id_of(row) for row in range(4)] == names
-    assert store.rows_of(["日本語", "nobody", "a"]).tolist() == [0, 2]
+    assert [store.rows.id_of(row) for row in range(4)] == names
+    assert store.rows.find(["日本語", "nobody", "a"]).tolist() == [0, 2]
 
 
 def test_a_vector_with_the_same_id_is_replaced_and_a_deleted_one_is_never_found(tmp_path):
     store = filled(tmp_path, ["a", "b", "c"])
     store.append(["b"], *quantized(unit(1, seed=5)))
     assert len(store) == 3
-    assert store.rows_of(["b"]).tolist() == [3]
-    assert sorted(everything(store)) == [0, 2, 3]
+    assert store.rows.find(["b"]).tolist() == [3]
+    assert store.rows.live().tolist() == [0, 2, 3]
     store.delete(["a", "nobody"])
     assert len(VectorStore(tmp_path)) == 2
-    assert store.rows_of(["a"]).tolist() == []
+    assert store.rows.find(["a"]).tolist() == []
 
 
 def test_a_reader_sees_later_changes_when_it_reloads(tmp_path):
@@ -116,12 +109,21 @@ def test_compaction_drops_deleted_vectors_and_keeps_the_others(tmp_path, monkeyp
     reader = VectorStore(tmp_path)
     store.delete(names[:6])
     assert store.committed.generation == 1
-    assert len(store._arrays["scales"]) == 4
+    assert len(store.rows.scales) == 4
     assert contents(store) == {name: before[name] for name in names[6:]}
     assert len(reader) == 10  # as it was mapped
     reader.reload()
     assert contents(reader) == contents(store)
     assert sorted(path.name for path in tmp_path.glob("vectors-*")) == ["vectors-1"]
+
+
+def test_a_search_that_began_before_a_change_is_not_disturbed_by_it(tmp_path):
+    store = filled(tmp_path, ["a", "b"])
+    before = store.rows
+    store.delete(["a"])
+    store.compact()
+    assert sorted(name for name, _ in before.search(unit(1)[0], 5)) == ["a", "b"]
+    assert [name for name, _ in store.rows.search(unit(1)[0], 5)] == ["b"]
 
 
 class Killed(BaseException):

@@ -105,6 +105,10 @@ class Index:
         manifest = read_manifest(folder)
         if not manifest.complete:
             raise InputError(f"Indexing into {folder} was interrupted: run the same command again to continue.")
+        needed = [_DOCUMENTS] if manifest.first_stage == "bm25" else [_DOCUMENTS, _VECTORS]
+        missing = [name for name in needed if not (folder / name).is_dir()]
+        if missing:
+            raise InputError(f"{folder} is damaged ({missing[0]} is missing): index the documents again.")
         return cls(folder, manifest, model)
 
     def __len__(self) -> int:

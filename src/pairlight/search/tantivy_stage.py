@@ -31,6 +31,7 @@ class TantivyStage:
 
         self.folder, self.analyzer = folder, Analyzer(language)
         self._writer: tantivy.IndexWriter | None = None
+        self._stamp: tuple[int, int] | None = None
         builder = tantivy.SchemaBuilder()
         builder.add_text_field("id", stored=True, tokenizer_name="raw", index_option="basic")
         builder.add_text_field("text", tokenizer_name=_ANALYZER, index_option="freq")
@@ -51,7 +52,11 @@ class TantivyStage:
 
     def reload(self) -> None:
         """See what other processes have committed since."""
-        self.index.reload()
+        status = (self.folder / "meta.json").stat()
+        stamp = status.st_mtime_ns, status.st_ino
+        if stamp != self._stamp:
+            self.index.reload()
+            self._stamp = stamp
 
     def add(self, documents: Sequence[Document], *, new: bool = False) -> None:
         import tantivy

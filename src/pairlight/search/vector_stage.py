@@ -44,19 +44,17 @@ class VectorStage:
 
     def candidates(self, query: str, k: int, where: Where | None = None) -> list[Candidate]:
         vector = sentence_vectors([query])[0]
-        listed = self.documents.ids_where(where, MAX_LISTED) if where else None
-        among = None if listed is None else self.store.rows_of(listed)
+        among = self.documents.ids_where(where, MAX_LISTED) if where else None
         wanted = k
         while True:
-            rows, scores = self.store.search(vector, wanted, among)
-            ids = [self.store.id_of(row) for row in rows.tolist()]
-            documents = self.documents.lookup(ids)
+            scored = self.store.rows.search(vector, wanted, among)
+            documents = self.documents.lookup([name for name, _ in scored])
             found = [
                 Candidate(documents[name], score)
-                for name, score in zip(ids, scores.tolist(), strict=True)
+                for name, score in scored
                 if name in documents and matches(documents[name].fields, where)
             ]
-            if len(found) >= k or len(rows) < wanted:
+            if len(found) >= k or len(scored) < wanted:
                 return found[:k]
             wanted *= 4  # some were filtered out, or are not in the collection any more
 
