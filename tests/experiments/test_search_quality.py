@@ -8,6 +8,7 @@ import pytest
 from pairlight.core.errors import InputError
 from pairlight.experiments import search_quality
 from pairlight.experiments.search_quality import MAX_QUERIES, _task, measure_search
+from toy_pairs import overlap
 
 TEXTS = ["returns are free within thirty days", "the tracking page shows where your delivery is", "pay by card"]
 
@@ -35,6 +36,17 @@ def test_every_first_stage_is_measured_alone_reranked_and_blended(measured, tmp_
     report = (tmp_path / "search.md").read_text(encoding="utf-8")
     assert report.count("| toy (3) |") == 3
     assert "Command: `the command`" in report
+
+
+def test_a_model_that_is_trained_on_the_collection_is_measured_too(tmp_path, monkeypatch):
+    judged = [("where is my parcel", [TEXTS[1]]), ("how can I pay", [TEXTS[2]])]
+    splits = {split: overlap(8, seed=seed) for seed, split in enumerate(("train", "dev"))}
+    monkeypatch.setattr(
+        search_quality, "SEARCH_TASKS", {"toy": lambda: _task(TEXTS, {"dev": judged, "test": judged}, splits)}
+    )
+    monkeypatch.setattr(search_quality, "EPOCHS", 1)
+    done = measure_search(tmp_path, command="c")
+    assert list(done["toy"]["stages"]) == ["bm25", "vectors", "hybrid", "hybrid, trained"]
 
 
 def test_what_is_finished_is_not_measured_again(measured, tmp_path):

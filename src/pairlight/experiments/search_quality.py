@@ -15,9 +15,11 @@ from pairlight.core.markdown import markdown_table
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
+from pairlight.data.splits import Splits
 from pairlight.datasets.catalog import load_dataset
 from pairlight.experiments.ready_made import answer_sentences
 from pairlight.experiments.sources import data_file
+from pairlight.inference.model_folder import load_model, save_model
 from pairlight.search.documents import Relevance
 from pairlight.search.evaluate import (
     BLEND,
@@ -28,12 +30,14 @@ from pairlight.search.evaluate import (
     score_queries,
     stage_metrics,
 )
-from pairlight.search.index import Index
+from pairlight.search.index import DEFAULT_FIRST_STAGE, Index
 from pairlight.search.manifest import FIRST_STAGES, WEIGHT
+from pairlight.training.trainer import train
 
 MODEL_NAME = "qa-small"
 MAX_QUERIES = {"dev": 200, "test": 500}  # a random sample of the queries
-TUNED = "tuned blend"
+TUNED, TRAINED = "tuned blend", "hybrid, trained"
+EPOCHS = 3  # of the model that is trained on a collection
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class SearchTask:
     texts: list[str]
     dev: JudgedQueries
     test: JudgedQueries
+    train: Splits | None = None  # pairs to train a model on, where qa-small has not seen them
 
 
 def measure_search(
@@ -80,28 +85,40 @@ def _result(folder: Path, name: str) -> Path:
 def _measure(name: str, task: SearchTask, folder: Path, reporter: ProgressReporter) -> dict[str, Any]:
     reporter.say(f"{name}: {len(task.texts):,} texts, {len(task.test.queries):,} queries")
     place = folder / f"{name.replace('/', '-')}-index"
-    stages: dict[str, Any] = {}
     with Index.create(place, task.texts, model=MODEL_NAME, overwrite=True) as index:
-        for stage in FIRST_STAGES:
-            progress = _progress(f"{name}, {stage}", reporter)
-            scored = {
-                split: score_queries(index, judged.queries, first_stage=stage, progress=progress)
-                for split, judged in (("dev", task.dev), ("test", task.test))
-            }
-            weight = best_weight(mrr_by_weight(scored["dev"], task.dev.relevance))
-            ranked = {by: (by, WEIGHT) for by in (FIRST_STAGE, MODEL, BLEND)} | {TUNED: (BLEND, weight)}
-            metrics = {
-                row: stage_metrics({q: each.ranking(*by) for q, each in scored["test"].items()}, task.test.relevance)
-                for row, by in ranked.items()
-            }
-            p50, p99 = np.quantile([1000 * sum(each.seconds) for each in scored["test"].values()], [0.5, 0.99]).tolist()
-            stages[stage] = {
-                "metrics": {row: asdict(each) for row, each in metrics.items()},
-                "weight": weight,
-                "p50": p50,
-                "p99": p99,
-            }
+        stages = {stage: _stage(index, task, stage, _progress(f"{name}, {stage}", reporter)) for stage in FIRST_STAGES}
+    if task.train is not None:
+        model = _train(name, task.train, folder, reporter)
+        progress = _progress(f"{name}, {TRAINED}", reporter)
+        with Index.open(place, model=model) as index:
+            stages[TRAINED] = _stage(index, task, DEFAULT_FIRST_STAGE, progress)
     return {"texts": len(task.texts), "queries": len(task.test.queries), "model": MODEL_NAME, "stages": stages}
+
+
+def _stage(index: Index, task: SearchTask, stage: str, progress: Callable[[float], None]) -> dict[str, Any]:
+    scored = {
+        split: score_queries(index, judged.queries, first_stage=stage, progress=progress)
+        for split, judged in (("dev", task.dev), ("test", task.test))
+    }
+    weight = best_weight(mrr_by_weight(scored["dev"], task.dev.relevance))
+    ranked = {by: (by, WEIGHT) for by in (FIRST_STAGE, MODEL, BLEND)} | {TUNED: (BLEND, weight)}
+    metrics = {
+        row: stage_metrics({q: each.ranking(*by) for q, each in scored["test"].items()}, task.test.relevance)
+        for row, by in ranked.items()
+    }
+    p50, p99 = np.quantile([1000 * sum(each.seconds) for each in scored["test"].values()], [0.5, 0.99]).tolist()
+    return {"metrics": {row: asdict(each) for row, each in metrics.items()}, "weight": weight, "p50": p50, "p99": p99}
+
+
+def _train(name: str, splits: Splits, folder: Path, reporter: ProgressReporter) -> Path:
+    """The ready-made model, trained further on the pairs of a collection."""
+    out = folder / f"{name.replace('/', '-')}-model"
+    if not (out / "config.json").is_file():
+        options = {"epochs": EPOCHS, "patience": 0}
+        init = load_model(MODEL_NAME)
+        run = train(init.name, splits["train"], splits["dev"], options=options, init=init, reporter=reporter)
+        save_model(out, run.trained)
+    return out
 
 
 def _progress(task: str, reporter: ProgressReporter) -> Callable[[float], None]:
@@ -139,7 +156,7 @@ def _squad() -> SearchTask:
 def _wikiqa() -> SearchTask:
     splits = load_dataset("wikiqa")
     texts = list(dict.fromkeys(pairs.texts[i] for pairs in splits.values() for i in pairs.right))
-    return _task(texts, {split: _positives(splits[split]) for split in MAX_QUERIES})
+    return _task(texts, {split: _positives(splits[split]) for split in MAX_QUERIES}, splits)
 
 
 def _banking77() -> SearchTask:
@@ -157,7 +174,7 @@ def _banking77() -> SearchTask:
         split: [(query, entries[intents.get(_plain(right[0]), right[0])]) for query, right in _positives(splits[split])]
         for split in MAX_QUERIES
     }
-    return _task(texts, judged)
+    return _task(texts, judged, splits)
 
 
 def _quora() -> SearchTask:
@@ -169,7 +186,8 @@ def _quora() -> SearchTask:
     questions = list(rows.items())
     order = np.random.default_rng(0).permutation(len(questions)).tolist()
     half = len(order) // 2
-    return _task(texts, {"dev": [questions[i] for i in order[:half]], "test": [questions[i] for i in order[half:]]})
+    judged = {"dev": [questions[i] for i in order[:half]], "test": [questions[i] for i in order[half:]]}
+    return _task(texts, judged, load_dataset("quora"))
 
 
 def _plain(text: str) -> str:
@@ -185,7 +203,9 @@ def _positives(pairs: Pairs) -> list[tuple[str, list[str]]]:
     return list(found.items())
 
 
-def _task(texts: list[str], judged: Mapping[str, Sequence[tuple[str, list[str]]]]) -> SearchTask:
+def _task(
+    texts: list[str], judged: Mapping[str, Sequence[tuple[str, list[str]]]], train: Splits | None = None
+) -> SearchTask:
     number = {text: str(n) for n, text in enumerate(texts, 1)}  # the ids that an index gives to texts
     parts = {}
     for split, rows in judged.items():
@@ -193,7 +213,7 @@ def _task(texts: list[str], judged: Mapping[str, Sequence[tuple[str, list[str]]]
         queries = {f"q{i}": rows[i][0] for i in chosen}
         relevance = {f"q{i}": {number[text]: 1 for text in rows[i][1]} for i in chosen}
         parts[split] = JudgedQueries(queries, relevance)
-    return SearchTask(texts, parts["dev"], parts["test"])
+    return SearchTask(texts, parts["dev"], parts["test"], train)
 
 
 SEARCH_TASKS: dict[str, Callable[[], SearchTask]] = {
