@@ -48,6 +48,17 @@ def test_the_cost_of_a_very_long_text_has_a_bound(matcher):
     assert found.end[0] <= (MAX_WINDOWS + 1) * matcher.scorer.max_length
 
 
+def test_a_model_of_parse_trees_reads_long_texts_too(pairs):
+    from pairlight import Matcher
+
+    matcher = Matcher("urae", dim=6).fit(pairs, vectors="none", epochs=1, max_length=8, progress=False)
+    text = "(((bama delo) (firi godu)) (kusi bama))"
+    found = score_passages(matcher.scorer, "bama delo", [text, " ".join([text] * 5)])
+    assert found.scores[0] == pytest.approx(matcher.predict([("bama delo", text)])[0], abs=1e-5)
+    assert found.whole == [True, False]
+    assert np.isfinite(found.scores).all()
+
+
 def test_words_of_other_models_are_windows_too(pairs):
     from pairlight import Matcher
 

@@ -38,8 +38,12 @@ def score_passages(scorer: Scorer, query: str, texts: Sequence[str]) -> ScoredPa
             end.append(min(at + size, words))
     rows = [np.arange(first[text] + a, first[text] + b) for text, a, b in zip(owner, begin, end, strict=True)]
     flat = np.concatenate(rows)
-    starts = np.concatenate([[0], np.cumsum([len(each) for each in rows])]).astype(np.int64)
-    joins = None if tokenized.joins is None else tokenized.joins[flat]
+    lengths = [len(each) for each in rows]
+    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    joins = None
+    if tokenized.joins is not None:  # a part of a text has no parse tree
+        whole = np.repeat([int(count[text]) == b - a for text, a, b in zip(owner, begin, end, strict=True)], lengths)
+        joins = np.where(whole, tokenized.joins[flat], -1).astype(np.int32)
     windows = TokenizedTexts(tokenized.ids[flat], starts, 0, tokenized.ngrams, joins)
     right = np.arange(1, len(rows))
     scored = scorer.score_tokenized(windows, np.zeros(len(right), np.int64), right)
