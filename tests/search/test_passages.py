@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pairlight.search.passages import MAX_WINDOWS, passage_of, score_passages
+from toy_pairs import overlap
 
 FILLER = "and then nothing of note happened on that day in the village "
 ANSWER = "the tracking page shows where your parcel is."
@@ -48,10 +49,10 @@ def test_the_cost_of_a_very_long_text_has_a_bound(matcher):
     assert found.end[0] <= (MAX_WINDOWS + 1) * matcher.scorer.max_length
 
 
-def test_a_model_of_parse_trees_reads_long_texts_too(pairs):
+def test_a_model_of_parse_trees_reads_long_texts_too():
     from pairlight import Matcher
 
-    matcher = Matcher("urae", dim=6).fit(pairs, vectors="none", epochs=1, max_length=8, progress=False)
+    matcher = Matcher("urae", dim=6).fit(overlap(6, seed=0), vectors="none", epochs=1, max_length=8, progress=False)
     text = "(((bama delo) (firi godu)) (kusi bama))"
     found = score_passages(matcher.scorer, "bama delo", [text, " ".join([text] * 5)])
     assert found.scores[0] == pytest.approx(matcher.predict([("bama delo", text)])[0], abs=1e-5)
