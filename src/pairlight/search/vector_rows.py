@@ -59,7 +59,9 @@ class VectorRows:
 
     def live(self) -> Rows:
         """The rows that are not deleted."""
-        return np.setdiff1d(np.arange(len(self.scales)), self.deleted)
+        kept = np.ones(len(self.scales), bool)
+        kept[self.deleted] = False
+        return np.flatnonzero(kept)
 
     def search(
         self, vector: NDArray[np.float32], k: int, among: Sequence[str] | None = None
