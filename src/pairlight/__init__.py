@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from pairlight.inference.scorer import Scorer
     from pairlight.matcher import Matcher
     from pairlight.models import MODELS
+    from pairlight.search.documents import Document
+    from pairlight.search.first_stage import Candidate, FirstStage
+    from pairlight.search.index import Index
+    from pairlight.search.results import SearchHit, SearchResults
+    from pairlight.search.searcher import Searcher
     from pairlight.text.inputs import InputSpec
     from pairlight.training.config import TrainingConfig
 
@@ -24,17 +29,24 @@ __version__ = "0.1.0"
 __all__ = [
     "MODELS",
     "Calibration",
+    "Candidate",
     "Collection",
     "Comparison",
     "Contributions",
+    "Document",
     "Encodings",
     "EvaluationResult",
     "Explanation",
+    "FirstStage",
+    "Index",
     "InputError",
     "InputSpec",
     "Matcher",
     "Pairs",
     "Scorer",
+    "SearchHit",
+    "SearchResults",
+    "Searcher",
     "TrainingConfig",
     "__version__",
     "evaluate_scores",
@@ -44,19 +56,26 @@ __all__ = [
 ]
 
 _MODULES = {
-    "MODELS": "models",
     "Calibration": "evaluation.calibration",
+    "Candidate": "search.first_stage",
     "Collection": "data.collection",
     "Comparison": "explain.data",
     "Contributions": "explain.data",
+    "Document": "search.documents",
     "Encodings": "inference.encodings",
     "EvaluationResult": "evaluation.result",
     "Explanation": "explain.data",
+    "FirstStage": "search.first_stage",
+    "Index": "search.index",
     "InputError": "core.errors",
     "InputSpec": "text.inputs",
+    "MODELS": "models",
     "Matcher": "matcher",
     "Pairs": "data.pairs",
     "Scorer": "inference.scorer",
+    "SearchHit": "search.results",
+    "SearchResults": "search.results",
+    "Searcher": "search.searcher",
     "TrainingConfig": "training.config",
     "evaluate_scores": "evaluation.evaluate",
     "load_dataset": "datasets.catalog",

@@ -17,7 +17,8 @@ from pairlight.cli.command import Command
 from pairlight.core.errors import InputError
 
 COMMANDS = ["train", "evaluate", "calibrate", "score", "rank", "encode", "explain", "tune", "compare", "models"]
-COMMANDS += ["reproduce", "demo", "doctor", "data list", "data show"]
+COMMANDS += ["search", "reproduce", "demo", "doctor", "data list", "data show"]
+COMMANDS += ["index create", "index add", "index update", "index delete", "index tune"]
 COMMANDS += ["build qa", "build completion", "build citation", "build lcs"]
 HEAVY = {"torch", "gensim", "pandas", "rich", "scipy", "matplotlib", "tokenizers", "bm25s", "optuna"}
 
@@ -53,7 +54,7 @@ def test_every_command_has_help(run, command):
     assert "--json" in out
 
 
-@pytest.mark.parametrize("group", ["", "data", "build"])
+@pytest.mark.parametrize("group", ["", "data", "build", "index"])
 def test_the_help_of_a_group_names_every_command(run, group):
     code, out, _ = run(*group.split(), "--help")
     assert code == 0

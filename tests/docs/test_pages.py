@@ -51,7 +51,8 @@ def test_the_commands_of_a_page_exist_with_their_options(page):
         for arguments in commands(block.text) if block.language in ("sh", "console") else ():
             known, words = group, list(arguments)
             while hasattr(known, "commands"):
-                known = known.commands[words.pop(0)]
+                default = getattr(known, "default_command", None)  # where a group also works without a command's name
+                known = known.commands[words.pop(0) if words[0] in known.commands or not default else default]
             options = {flag for each in known.params for flag in (*each.opts, *each.secondary_opts)}
             flags = {word.strip("[]") for word in words if word.strip("[").startswith("--")}
             assert flags <= options, arguments

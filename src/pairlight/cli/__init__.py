@@ -15,10 +15,12 @@ from pairlight.cli import (
     encode,
     evaluate,
     explain,
+    index,
     models,
     rank,
     reproduce,
     score,
+    search,
     train,
     tune,
 )
@@ -38,6 +40,8 @@ app.command("score", cls=Command)(score.score)
 app.command("rank", cls=Command)(rank.rank)
 app.command("encode", cls=Command)(encode.encode)
 app.command("explain", cls=Command)(explain.explain)
+app.add_typer(index.index, name="index")
+app.command("search", cls=Command)(search.search)
 app.command("tune", cls=Command)(tune.tune)
 app.command("compare", cls=Command)(compare.compare)
 app.command("models", cls=Command)(models.models)

@@ -1,4 +1,4 @@
-"""`pairlight evaluate`: evaluate a model on labeled pairs, or a TREC run against qrels."""
+"""`pairlight evaluate`: evaluate a model on labeled pairs, an index on queries, or a TREC run against qrels."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 @with_columns(folder=True)
 def evaluate(
-    model: Annotated[Path | None, typer.Argument(help="Folder of a saved model; not with --run.")] = None,
+    model: Annotated[
+        Path | None, typer.Argument(help="Folder of a saved model, or of an index; not with --run.")
+    ] = None,
     data: Annotated[str | None, typer.Argument(help="File of labeled pairs, or a named dataset.")] = None,
     split: Annotated[str, typer.Option("--split", help="Split of a named dataset: train, dev or test.")] = "test",
     task: Annotated[
@@ -31,7 +33,17 @@ def evaluate(
     run_out: Annotated[Path | None, typer.Option("--write-run", help="Write the scores as a TREC run.")] = None,
     qrels_out: Annotated[Path | None, typer.Option("--write-qrels", help="Write the labels as TREC qrels.")] = None,
     run: Annotated[Path | None, typer.Option("--run", help="Evaluate this TREC run instead of a model.")] = None,
-    qrels: Annotated[Path | None, typer.Option("--qrels", help="TREC qrels for --run.")] = None,
+    qrels: Annotated[
+        Path | None,
+        typer.Option("--qrels", help="TREC qrels for --run; for an index also a table of BEIR, or a BEIR folder."),
+    ] = None,
+    queries: Annotated[
+        str | None, typer.Option("--queries", help="Queries with ids for an index: a table, or a BEIR folder.")
+    ] = None,
+    first: Annotated[
+        int | None,
+        typer.Option("--first", min=1, help="Number of candidates of an index that are reranked.  [default: 100]"),
+    ] = None,
     errors: Annotated[
         Path | None, typer.Option("--errors", help="Write a page (.html) that explains the worst errors.")
     ] = None,
@@ -40,7 +52,24 @@ def evaluate(
     *,
     columns: Columns,
 ) -> None:
-    """Evaluate a model on labeled pairs, or a TREC run against qrels."""
+    """Evaluate a model on pairs, an index on queries, or a TREC run.
+
+    Pairs are labeled. An index is evaluated with --queries and --qrels, a run with --run and --qrels.
+    """
+    from pairlight.search.manifest import is_index
+
+    if model is not None and is_index(model):
+        unused = (data, task, run_out, qrels_out, run, errors)
+        if any(each is not None for each in unused) or columns != Columns() or split != "test" or keep_empty:
+            raise InputError(
+                f"{model} is an index, which is evaluated with --queries, --qrels and --first: remove other options."
+            )
+        _evaluate_index(model, queries, qrels, first, threads, as_json)
+        return
+    if queries is not None or first is not None:
+        raise InputError(
+            "This option is for an index: give the folder of one.", option="queries" if queries else "first"
+        )
     if (run is None) != (qrels is None):
         raise InputError("--run and --qrels are used together: give both, or a model and data.")
     if run is not None and qrels is not None:
@@ -100,6 +129,31 @@ def evaluate(
             write_text(errors, report_page(f"The worst errors of {matcher.name} on {data}", cases))
             reporter.say(f"The {len(cases)} worst errors are in {errors}")
     _print(result, as_json)
+
+
+def _evaluate_index(
+    folder: Path, queries: str | None, qrels: Path | None, first: int | None, threads: int | None, as_json: bool
+) -> None:
+    from pairlight.search.documents import read_queries, read_relevance
+    from pairlight.search.evaluate import evaluate_index
+    from pairlight.search.index import Index
+    from pairlight.search.searcher import FIRST
+
+    if queries is None or (qrels is None and not Path(queries).is_dir()):
+        raise InputError("An index is evaluated on queries with judgments: give --queries and --qrels.")
+    configure_process(threads)
+    asked, relevance = read_queries(queries), read_relevance(queries if qrels is None else qrels)
+    with Index.open(folder) as index, progress_reporter() as reporter:
+        result = evaluate_index(
+            index, asked, relevance, first=first or FIRST, progress=lambda done: reporter.update("Searching", done)
+        )
+    if as_json:
+        print_json(result.as_dict())
+        return
+    print(f"{'':12} recall@{result.first:<4} MRR@10  nDCG@10")
+    for name, metrics in result.stages.items():
+        print(f"{name:12} {metrics.recall:8.4f}   {metrics.mrr:7.4f}  {metrics.ndcg:7.4f}")
+    print(f"({result.queries:,} queries; {result.p50:.1f} ms per query, 99 % within {result.p99:.1f} ms)")
 
 
 def _check(data: str, split: str, task: str | None) -> None:

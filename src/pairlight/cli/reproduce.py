@@ -12,6 +12,7 @@ from pairlight.cli.output import command_line, metrics_line, print_json
 from pairlight.core.progress import progress_reporter
 
 READY_MADE = "ready-made"  # the models that ship with the package
+SEARCH = "search"  # the quality of search
 PANEL, DEFAULTS = "panel", "defaults"  # every model on datasets of all kinds, and the choice of training options there
 
 
@@ -47,6 +48,7 @@ def reproduce(
             PANEL: "Every model with its defaults on datasets of all kinds and sizes, next to BM25",
             DEFAULTS: "The choice of default training options on the panel's dev parts",
             READY_MADE: "The models that ship with the package",
+            SEARCH: "The quality of search: first stages, reranking and both",
         }
         if as_json:
             print_json(titles)
@@ -59,6 +61,9 @@ def reproduce(
         return
     if name == READY_MADE:
         _rebuild_ready_made(out, as_json)
+        return
+    if name == SEARCH:
+        _measure_search(out, data, as_json)
         return
     from pairlight.experiments.executor import ProcessExecutor
     from pairlight.experiments.reproduce import reproduce as run
@@ -129,6 +134,18 @@ def _run_panel(
         print(report)
         print(f"Written to {out / name}.md; the results are in {records.path}.")
     check_failures(failures)
+
+
+def _measure_search(out: Path, data: str | None, as_json: bool) -> None:
+    from pairlight.experiments.search_quality import measure_search, search_table
+
+    with progress_reporter() as reporter:
+        done = measure_search(out, data=data, command=command_line(), reporter=reporter)
+    if as_json:
+        print_json(done)
+        return
+    print(search_table(done))
+    print(f"Written to {out / 'search.md'}.")
 
 
 def _rebuild_ready_made(out: Path, as_json: bool) -> None:

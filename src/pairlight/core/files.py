@@ -37,6 +37,15 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         raise
 
 
+def sync_folder(folder: Path) -> None:
+    """Make the names of the files in a folder durable: new, renamed and deleted ones."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write `text` as UTF-8, atomically."""
     with atomic_write(path) as file:

@@ -18,6 +18,9 @@ USUAL_NAMES: dict[str, tuple[str, ...]] = {
     "right_id": ("did", "doc_id", "passage_id", "sentence_id"),
     "text": ("document", "passage", "answer", "sentence", "right"),
     "id": ("right_id", "did", "doc_id"),
+    "title": (),
+    "query": ("text", "question", "left"),
+    "query_id": ("id", "qid", "question_id", "left_id"),
 }
 
 

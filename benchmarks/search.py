@@ -1,0 +1,89 @@
+"""Measures search over many short texts: time and size of an index, and milliseconds per query of each stage.
+
+Run as `python -m benchmarks.search --texts 1000000`. The texts are sentences of squad-sentences recombined; the
+environment variable PAIRLIGHT_DATA points to the folder that has them.
+"""
+
+import argparse
+import csv
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import torch
+
+from pairlight.core.files import list_files, write_json
+from pairlight.experiments.sources import data_file
+from pairlight.search.index import Index
+from pairlight.search.manifest import FIRST_STAGES
+
+WORDS = 18  # of a text
+QUERIES = 200
+
+
+def main() -> None:
+    """Parse the command line and run."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
+    parser.add_argument("--texts", type=int, default=100_000, help="number of texts")
+    parser.add_argument("--out", type=Path, default=Path("build", "benchmarks", "search.json"), help="file to write")
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    with TemporaryDirectory() as folder:
+        result = measure(given.texts, Path(folder, "index"), print)
+    write_json(given.out, result)
+    print(f"Written to {given.out}")
+
+
+def measure(texts: int, folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
+    """Index so many texts, then search for the same queries with each first stage."""
+    with data_file("squad-sentences", "pairs.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    result: dict[str, Any] = {"texts": texts, "indexing": {}, "search": {}}
+    for stage in ("bm25", "hybrid"):
+        wall, cpu = time.perf_counter(), time.process_time()
+        with Index.create(
+            folder, recombined([row["answer"] for row in rows], texts), first_stage=stage, overwrite=True
+        ):
+            pass
+        seconds = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
+        sizes = {part: megabytes(folder / part) for part in ("documents", "vectors") if (folder / part).is_dir()}
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        result["indexing"][stage] = {**seconds, "megabytes": sizes, "peak_memory_mb": peak}
+        say(f"{stage}: indexed in {seconds['wall']:.0f} s ({seconds['cpu']:.0f} s CPU), {sizes} MB, peak {peak:.0f} MB")
+    queries = [row["question"] for row in rows[:: len(rows) // QUERIES]][:QUERIES]
+    with Index.open(folder) as index:
+        for stage in FIRST_STAGES:
+            searcher = index.searcher(stage)
+            for query in queries[:10]:
+                searcher.search(query)  # pages of the files are read, and PyTorch is warm
+            taken = [searcher.search(query).seconds for query in queries]
+            measured = {
+                name: np.quantile([1000 * getattr(each, name) for each in taken], [0.5, 0.99]).round(1).tolist()
+                for name in ("first_stage", "rerank", "total")
+            }
+            result["search"][stage] = measured
+            say(f"{stage}: p50 and p99 in ms {measured}")
+    return result
+
+
+def recombined(sentences: list[str], count: int) -> list[str]:
+    """Texts of 18 words: the beginning of one sentence and the end of another."""
+    distinct = [each.split() for each in dict.fromkeys(sentences)]
+    rng = np.random.default_rng(0)
+    half = WORDS // 2
+    return [
+        " ".join(distinct[i][:half] + distinct[j][-half:])
+        for i, j in rng.integers(0, len(distinct), (count, 2)).tolist()
+    ]
+
+
+def megabytes(folder: Path) -> float:
+    return round(sum(path.stat().st_size for path in list_files(folder)) / 1e6, 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,322 @@
+"""The `Index`: a folder with documents, first-stage engines and settings, to search and to change."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from pairlight.core.errors import InputError
+from pairlight.core.files import claim_folder, sync_folder, write_json
+from pairlight.inference.ready_made import ready_made, resolve_model
+from pairlight.search.documents import Document, Where
+from pairlight.search.first_stage import FirstStage, FusedStage
+from pairlight.search.manifest import WEIGHT, Manifest, is_index, read_manifest, write_manifest
+from pairlight.search.results import SearchResults
+from pairlight.search.searcher import FIRST, TOP, Searcher
+from pairlight.search.tantivy_stage import TantivyStage, check_installed
+from pairlight.search.vector_stage import VectorStage
+from pairlight.text.checks import short_repr
+
+if TYPE_CHECKING:
+    from pairlight.matcher import Matcher
+
+BATCH = 20_000  # documents that are committed together
+DEFAULT_FIRST_STAGE, DEFAULT_LANGUAGE, DEFAULT_MODEL = "hybrid", "en", "qa-small"
+
+_DOCUMENTS, _VECTORS, _PENDING = "documents", "vectors", "pending.json"
+
+Count = Callable[[int], None]  # called with the number of documents done
+
+
+class Index:
+    """A collection that can be searched: `Index.create(folder, documents)`, `Index.open(folder)`, then `search`.
+
+    tantivy keeps the documents. Every change is written to it first and then to the vectors, and the ids of a change
+    are noted before, so that a crash between the two is repaired by the next change.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, model: "str | Path | Matcher | None" = None) -> None:
+        self.folder, self.manifest = folder, manifest
+        self.documents = TantivyStage(folder / _DOCUMENTS, manifest.language)
+        has_vectors = manifest.first_stage != "bm25"
+        self.vectors = VectorStage(folder / _VECTORS, self.documents) if has_vectors else None
+        self._model = model
+        self._matcher: Matcher | None = None
+
+    @classmethod
+    def create(
+        cls,
+        folder: str | Path,
+        documents: Iterable[Document | Mapping[str, Any] | str] = (),
+        *,
+        model: str | Path | None = DEFAULT_MODEL,
+        first_stage: str = DEFAULT_FIRST_STAGE,
+        language: str = DEFAULT_LANGUAGE,
+        overwrite: bool = False,
+        source: str | None = None,
+        progress: Count | None = None,
+    ) -> Self:
+        """Index documents into a new folder.
+
+        A document is a `Document`, a dict with an id and a text, or a text, whose id is its number from 1 on. `model`
+        reranks: a model folder, the name of a ready-made model, or None for the first stage alone. `source`
+        identifies the documents: after an interruption, the same call continues where it stopped.
+        """
+        check_installed()
+        folder = Path(folder)
+        manifest = Manifest(first_stage, language, _model_name(model), source)
+        manifest.check()
+        found = _documents(documents, set())
+        first = list(islice(found, 1))  # bad input is an error before anything is written
+        checked = chain(first, found)
+        skip = 0
+        if _resumable(folder, manifest):
+            index = cls(folder, manifest)
+            skip = len(index.documents)
+        else:
+            claim_folder(folder, overwrite=overwrite, is_ours=is_index, what="an index")
+            for name in (_DOCUMENTS, _VECTORS):
+                shutil.rmtree(folder / name, ignore_errors=True)
+            (folder / _PENDING).unlink(missing_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            write_manifest(folder, manifest)
+            index = cls(folder, manifest)
+        try:
+            index._start_writing()
+            done = sum(1 for _ in islice(checked, skip))
+            for batch in _batches(checked):
+                index._put(batch, new=True)
+                done += len(batch)
+                if progress is not None:
+                    progress(done)
+            index._set_manifest(replace(manifest, complete=True))
+        except BaseException:
+            index.close()
+            raise
+        return index
+
+    @classmethod
+    def open(cls, folder: str | Path, model: "str | Path | Matcher | None" = None) -> Self:
+        """Open an index; `model` replaces the one that it was created with."""
+        folder = Path(folder)
+        manifest = read_manifest(folder)
+        if not manifest.complete:
+            raise InputError(f"Indexing into {folder} was interrupted: run the same command again to continue.")
+        needed = [_DOCUMENTS] if manifest.first_stage == "bm25" else [_DOCUMENTS, _VECTORS]
+        missing = [name for name in needed if not (folder / name).is_dir()]
+        if missing:
+            raise InputError(f"{folder} is damaged ({missing[0]} is missing): index the documents again.")
+        return cls(folder, manifest, model)
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __repr__(self) -> str:
+        about = f"{self.manifest.first_stage}, {self.manifest.language}, model {self.manifest.model}"
+        return f"<Index({str(self.folder)!r}), {len(self):,} documents, {about}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add(self, documents: Iterable[Document | Mapping[str, Any]], *, progress: Count | None = None) -> int:
+        """Add documents with new ids, durably, and return how many; an id that exists is an error."""
+        self._start_writing()
+        done = 0
+        for batch in _batches(_documents(documents, set())):
+            known = self.documents.lookup([each.id for each in batch])
+            if known:
+                name = next(each.id for each in batch if each.id in known)
+                raise InputError(
+                    f"The index has a document {name!r} already ({done:,} documents were added before it): update it "
+                    "instead, or give another id."
+                )
+            self._put(batch, new=True)
+            done += len(batch)
+            if progress is not None:
+                progress(done)
+        return done
+
+    def update(self, documents: Iterable[Document | Mapping[str, Any]], *, progress: Count | None = None) -> int:
+        """Replace documents by id, durably, and return how many; new ids are added."""
+        self._start_writing()
+        done = 0
+        for batch in _batches(_documents(documents, set())):
+            self._put(batch, new=False)
+            done += len(batch)
+            if progress is not None:
+                progress(done)
+        return done
+
+    def delete(self, ids: Iterable[str]) -> int:
+        """Delete documents by id, durably, and return how many were there."""
+        self._start_writing()
+        before = len(self)
+        wanted = list(dict.fromkeys(ids))
+        for at in range(0, len(wanted), BATCH):
+            part = wanted[at : at + BATCH]
+            with_vectors = self._note(part)
+            self.documents.delete(part)
+            if self.vectors is not None:
+                self.vectors.delete(part)
+            self._forget(with_vectors)
+        return before - len(self)
+
+    def search(
+        self,
+        query: str,
+        top: int = TOP,
+        first: int = FIRST,
+        where: Where | None = None,
+        offset: int = 0,
+        threshold: float | None = None,
+    ) -> SearchResults:
+        """The best documents for a query, best first: see `Searcher.search`."""
+        self.reload()
+        return self.searcher().search(query, top, first, where, offset, threshold)
+
+    def searcher(self, first_stage: str | None = None) -> Searcher:
+        """The search of this index as an object, with its first stage or another one that it has."""
+        tuned = self._model is None  # on the index's own model
+        matcher = self.matcher
+        return Searcher(
+            self.stage(first_stage or self.manifest.first_stage),
+            None if matcher is None else matcher.scorer,
+            weight=self.manifest.weight if tuned else WEIGHT,
+            threshold=self.manifest.threshold if tuned else None,
+        )
+
+    def stage(self, name: str) -> FirstStage:
+        """A first stage of this index: bm25, vectors or hybrid."""
+        if name == "bm25":
+            return self.documents
+        if self.vectors is None:
+            raise InputError(
+                f"{self.folder} has no vectors for the first stage {name}: index the documents again with it.",
+                option="first_stage",
+            )
+        return self.vectors if name == "vectors" else FusedStage([self.documents, self.vectors])
+
+    @property
+    def matcher(self) -> "Matcher | None":
+        """The model that reranks, loaded when it is first used."""
+        if self._matcher is None:
+            from pairlight.matcher import Matcher
+
+            model = self.manifest.model if self._model is None else self._model
+            if isinstance(model, Matcher):
+                self._matcher = model
+            elif model is not None:
+                self._matcher = Matcher.load(model)
+        return self._matcher
+
+    def set_tuned(self, weight: float, threshold: float | None) -> None:
+        """Keep what was learnt on dev queries."""
+        self._set_manifest(replace(self.manifest, weight=weight, threshold=threshold))
+
+    def reload(self) -> None:
+        """See what other processes have committed since."""
+        self.documents.reload()
+        if self.vectors is not None:
+            self.vectors.store.reload()
+
+    def check(self) -> None:
+        """Raise InputError if the vectors are damaged, or are not those of the documents."""
+        if self.vectors is None:
+            return
+        self.vectors.store.check()
+        if len(self.vectors) != len(self):
+            raise InputError(
+                f"{self.folder} has {len(self):,} documents and {len(self.vectors):,} vectors: a change was "
+                "interrupted, and the next one repairs it."
+            )
+
+    def close(self) -> None:
+        """Wait for merges in the background, and let other processes write."""
+        self.documents.close()
+
+    def _start_writing(self) -> None:
+        """Keep other processes from writing, and repair what a crash has left behind."""
+        self.documents.writer()
+        self.reload()
+        pending = self.folder / _PENDING
+        if self.vectors is None or not pending.exists():
+            return
+        try:
+            ids = json.loads(pending.read_bytes())
+        except ValueError:
+            raise InputError(f"{pending} is damaged: index the documents again.") from None
+        self.vectors.delete(ids)
+        self.vectors.add(list(self.documents.lookup(ids).values()))
+        self._forget(True)
+
+    def _put(self, documents: Sequence[Document], *, new: bool) -> None:
+        noted = self._note([each.id for each in documents])
+        self.documents.add(documents, new=new)
+        if self.vectors is not None:
+            self.vectors.add(documents, new=new)
+        self._forget(noted)
+
+    def _note(self, ids: list[str]) -> bool:
+        """Write down which documents are being changed, if there are two engines to keep consistent."""
+        if self.vectors is None:
+            return False
+        write_json(self.folder / _PENDING, ids)
+        sync_folder(self.folder)
+        return True
+
+    def _forget(self, noted: bool) -> None:
+        if noted:
+            (self.folder / _PENDING).unlink(missing_ok=True)
+
+    def _set_manifest(self, manifest: Manifest) -> None:
+        write_manifest(self.folder, manifest)
+        self.manifest = manifest
+
+
+def _model_name(model: str | Path | None) -> str | None:
+    """The model as it is kept in the manifest: the name of a ready-made one, or an absolute path."""
+    if model is None:
+        return None
+    path = resolve_model(model)
+    if not (path / "config.json").is_file():
+        raise InputError(
+            f"{model} is not a model: give the folder of a saved model, or one of {', '.join(ready_made())}.",
+            option="model",
+        )
+    return str(model) if str(model) in ready_made() and not Path(model).exists() else str(path.resolve())
+
+
+def _resumable(folder: Path, manifest: Manifest) -> bool:
+    if manifest.source is None or not is_index(folder):
+        return False
+    found = read_manifest(folder)
+    return not found.complete and found == manifest
+
+
+def _documents(documents: Iterable[Document | Mapping[str, Any] | str], seen: set[str]) -> Iterator[Document]:
+    """Checked documents; an id that occurs twice is an error."""
+    for number, each in enumerate(documents, 1):
+        if isinstance(each, str):
+            each = Document(str(number), each)
+        elif not isinstance(each, Document):
+            missing = [name for name in ("id", "text") if name not in each]
+            if missing:
+                raise InputError(f"Document {number} has no {missing[0]!r}: give a dict with an id and a text.")
+            others = {name: value for name, value in each.items() if name not in ("id", "text")}
+            each = Document(str(each["id"]), each["text"], others)
+        each.check()
+        if each.id in seen:
+            raise InputError(f"The id {short_repr(each.id)} occurs more than once: give every document its own.")
+        seen.add(each.id)
+        yield each
+
+
+def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    while batch := list(islice(documents, BATCH)):
+        yield batch

@@ -1,0 +1,68 @@
+"""The manifest of an index folder: a JSON file with a format number and a checksum."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pairlight.core.errors import InputError, unknown_name
+from pairlight.core.files import sync_folder, write_json
+from pairlight.core.records import decode
+from pairlight.search.analyzers import check_language
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+WEIGHT = 0.5  # of the model in the blend, until it is learnt on dev queries
+FIRST_STAGES = ("bm25", "vectors", "hybrid")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an index is made of, and what was learnt on dev queries."""
+
+    first_stage: str
+    language: str
+    model: str | None  # a folder, or the name of a ready-made model
+    source: str | None = None  # identifies the documents while they are indexed, to resume
+    complete: bool = False
+    weight: float = WEIGHT  # of the model in the blend
+    threshold: float | None = None  # the score from which a hit is an answer
+
+    def check(self) -> None:
+        if self.first_stage not in FIRST_STAGES:
+            raise unknown_name("first stage", self.first_stage, FIRST_STAGES, option="first_stage")
+        check_language(self.language)
+
+    def digest(self) -> str:
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+
+def is_index(folder: Path) -> bool:
+    """Whether a folder is an index."""
+    return (folder / MANIFEST).is_file() and b'"first_stage"' in (folder / MANIFEST).read_bytes()[:1000]
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    write_json(folder / MANIFEST, {"format": FORMAT, **asdict(manifest), "sha256": manifest.digest()})
+    sync_folder(folder)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    path = folder / MANIFEST
+    try:
+        record = json.loads(path.read_bytes())
+        version, digest = record.pop("format"), record.pop("sha256")
+        if version != FORMAT:
+            fix = "install a newer version" if version > FORMAT else "index the documents again"
+            raise InputError(f"{folder} has format {version}, and this version reads format {FORMAT}: {fix}.")
+        manifest: Manifest = decode(Manifest, record, MANIFEST)
+        if digest != manifest.digest():
+            raise ValueError("its checksum is wrong")
+        manifest.check()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): give the folder of an index.") from None
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is damaged ({error}): index the documents again.") from None
+    return manifest

@@ -1,0 +1,117 @@
+"""Vectors by id as they were at one moment, and the search in them."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairlight.search.sentence_vectors import DIM
+
+HALF = DIM // 2
+BLOCK = 8192  # rows scored at a time: as fp32, they fit in the cache
+KEPT = 100  # halves that are kept for every vector that is wanted: finds 0.999 of the best 100 of a million texts
+
+# The arrays and their types; ids are UTF-8 one after the other, and `deleted` has the numbers of rows.
+ARRAYS: dict[str, Any] = {
+    "vectors": np.int8,  # the first halves
+    "rest": np.int8,  # the second halves
+    "scales": np.float32,
+    "ids": np.uint8,
+    "lengths": np.uint16,
+    "hashes": np.uint64,
+    "deleted": np.uint32,
+}
+
+Rows = NDArray[np.int64]
+Scores = NDArray[np.float32]
+
+
+class VectorRows:
+    """Rows of vectors with their ids; nothing changes, so that threads can search while others add."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Raise ValueError if the arrays do not fit together."""
+        self.scales, self.deleted, self.hashes = arrays["scales"], arrays["deleted"], arrays["hashes"]
+        self.ids, self.lengths = arrays["ids"], arrays["lengths"]
+        rows = len(self.scales)
+        self.first, self.rest = (arrays[name].reshape(-1, HALF) for name in ("vectors", "rest"))
+        self.end = np.cumsum(self.lengths, dtype=np.int64)
+        if any(len(each) != rows for each in (self.first, self.rest, self.lengths, self.hashes)):
+            raise ValueError("arrays of different lengths")
+        if len(self.ids) != (int(self.end[-1]) if rows else 0) or (len(self.deleted) and self.deleted.max() >= rows):
+            raise ValueError("ids or deleted rows do not fit")
+
+    def __len__(self) -> int:
+        """How many vectors are not deleted."""
+        return len(self.scales) - len(self.deleted)
+
+    def id_of(self, row: int) -> str:
+        return self._id(row).decode("utf-8")
+
+    def find(self, ids: Sequence[str]) -> Rows:
+        """The rows with these ids that are not deleted."""
+        wanted = {each.encode("utf-8") for each in ids}
+        found = np.flatnonzero(np.isin(self.hashes, hashes_of(list(wanted))))
+        found = found[~np.isin(found, self.deleted)]
+        return np.array([row for row in found.tolist() if self._id(row) in wanted], np.int64)
+
+    def live(self) -> Rows:
+        """The rows that are not deleted."""
+        kept = np.ones(len(self.scales), bool)
+        kept[self.deleted] = False
+        return np.flatnonzero(kept)
+
+    def search(
+        self, vector: NDArray[np.float32], k: int, among: Sequence[str] | None = None
+    ) -> list[tuple[str, float]]:
+        """The ids of the k highest cosines with a vector of length 1, highest first, with their cosines.
+
+        In a large collection, only the first halves of all vectors are read, and the second halves of the best. With
+        `among`, only these ids are searched.
+        """
+        if among is not None:
+            rows = self.find(among)
+        elif KEPT * k < len(self.scales) // 2:
+            halves = _dot(self.first, vector[:HALF]) * self.scales
+            halves[self.deleted] = -np.inf
+            rows = np.sort(_largest(halves, min(KEPT * k, len(self))))
+        else:
+            rows = self.live()
+        if len(rows) == len(self.scales):
+            products = _dot(self.first, vector[:HALF]) + _dot(self.rest, vector[HALF:])
+        else:
+            products = self.first[rows].astype(np.float32) @ vector[:HALF]
+            products += self.rest[rows].astype(np.float32) @ vector[HALF:]
+        scores = products * self.scales[rows]
+        best = _largest(scores, min(k, len(rows)))
+        best = best[np.argsort(-scores[best], kind="stable")]
+        return [(self.id_of(int(rows[i])), float(scores[i])) for i in best]
+
+    def _id(self, row: int) -> bytes:
+        end = int(self.end[row])
+        return self.ids[end - int(self.lengths[row]) : end].tobytes()
+
+
+def hashes_of(ids: Sequence[bytes]) -> NDArray[np.uint64]:
+    """Hashes of ids, to find the row of an id without holding all ids in memory."""
+    digests = b"".join(hashlib.blake2b(each, digest_size=8).digest() for each in ids)
+    return np.frombuffer(digests, np.uint64)
+
+
+def _dot(rows: NDArray[np.int8], half: NDArray[np.float32]) -> Scores:
+    """The products of half a vector with the same half of every row."""
+    half = np.ascontiguousarray(half)
+    products = np.empty(len(rows), np.float32)
+    block = np.empty((min(BLOCK, max(1, len(rows))), HALF), np.float32)
+    for at in range(0, len(rows), BLOCK):
+        part = rows[at : at + BLOCK]
+        np.copyto(block[: len(part)], part)
+        np.dot(block[: len(part)], half, out=products[at : at + BLOCK])
+    return products
+
+
+def _largest(scores: Scores, k: int) -> Rows:
+    """The places of the k largest scores, in no particular order."""
+    return np.argpartition(scores, len(scores) - k)[len(scores) - k :] if k else np.zeros(0, np.int64)

@@ -1,0 +1,73 @@
+"""Long texts are scored by their best window."""
+
+import numpy as np
+import pytest
+
+from pairlight.search.passages import MAX_WINDOWS, passage_of, score_passages
+from toy_pairs import overlap
+
+FILLER = "and then nothing of note happened on that day in the village "
+ANSWER = "the tracking page shows where your parcel is."
+
+
+def test_short_texts_have_the_scores_of_predict(matcher):
+    texts = ["the tracking page shows where your delivery is", "we are open", "a"]
+    found = score_passages(matcher.scorer, "where is my parcel", texts)
+    expected = matcher.predict([("where is my parcel", text) for text in texts])
+    assert found.scores == pytest.approx(expected, abs=1e-5)
+    assert found.whole == [True] * 3
+
+
+@pytest.mark.parametrize("at", [0, 5, 12])
+def test_the_best_window_of_a_long_text_is_found_wherever_it_is(matcher, at):
+    parts = [FILLER] * 12
+    parts.insert(at, ANSWER)
+    text = " ".join(parts)
+    found = score_passages(matcher.scorer, "where is my parcel", ["we are open", text])
+    assert found.whole == [True, False]
+    passage = passage_of(matcher.scorer, text, found.start[1], found.end[1])
+    assert "tracking page" in passage.text
+    assert text[passage.start : passage.end] == passage.text
+    filler_only = score_passages(matcher.scorer, "where is my parcel", [FILLER * 12]).scores[0]
+    assert found.scores[1] > filler_only
+
+
+def test_the_score_is_the_highest_of_all_windows(matcher):
+    scorer, text = matcher.scorer, " ".join([FILLER] * 6 + [ANSWER] + [FILLER] * 6)
+    ids = scorer.tokenizer.tokenize([text], 10_000).ids
+    size, step = scorer.max_length, scorer.max_length // 2
+    starts = sorted({*range(0, len(ids) - size, step), len(ids) - size})
+    windows = [passage_of(scorer, text, start, start + size).text for start in starts]
+    alone = matcher.predict([("where is my parcel", window) for window in windows])
+    found = score_passages(scorer, "where is my parcel", [text])
+    assert found.scores[0] == pytest.approx(alone.max(), abs=0.05)  # a window alone can have other subwords at its ends
+    assert found.start[0] == starts[int(np.argmax(alone))]
+
+
+def test_the_cost_of_a_very_long_text_has_a_bound(matcher):
+    found = score_passages(matcher.scorer, "where is my parcel", [FILLER * 2000])
+    assert found.end[0] <= (MAX_WINDOWS + 1) * matcher.scorer.max_length
+
+
+def test_a_model_of_parse_trees_reads_long_texts_too():
+    from pairlight import Matcher
+
+    matcher = Matcher("urae", dim=6).fit(overlap(6, seed=0), vectors="none", epochs=1, max_length=8, progress=False)
+    text = "(((bama delo) (firi godu)) (kusi bama))"
+    found = score_passages(matcher.scorer, "bama delo", [text, " ".join([text] * 5)])
+    assert found.scores[0] == pytest.approx(matcher.predict([("bama delo", text)])[0], abs=1e-5)
+    assert found.whole == [True, False]
+    assert np.isfinite(found.scores).all()
+
+
+def test_words_of_other_models_are_windows_too(pairs):
+    from pairlight import Matcher
+
+    matcher = Matcher("mv-lstm", hidden=4, k=3, dim=6)
+    matcher.fit(pairs, vectors="none", epochs=1, max_length=8, progress=False)
+    text = "bama delo firi godu kusi " * 10
+    found = score_passages(matcher.scorer, "bama delo", [text])
+    assert found.end[0] - found.start[0] == 8
+    passage = passage_of(matcher.scorer, text, found.start[0], found.end[0])
+    assert len(passage.text.split()) == 8
+    assert found.scores[0] == pytest.approx(matcher.predict([("bama delo", passage.text)])[0], abs=1e-5)
