@@ -14,6 +14,7 @@ from PIL import Image
 
 from pairlight.core.files import write_text
 from pairlight.experiments.page import block_markdown
+from pairlight.experiments.published import form_notes
 from pairlight.experiments.records import read_record
 from pairlight.experiments.report import PaperReport, results_table, table_caption
 
@@ -48,6 +49,7 @@ def _tables(page: Path, name: str) -> str:
             if (HERE / figure).is_file()
         ]
         blocks += [f"**{table.dataset}.** {table_caption(table)}", block_markdown(results_table(table))]
+        blocks += form_notes(report.name)
         blocks.append(" · ".join(links))
     return "\n" + "\n\n".join(blocks) + "\n\n"
 

@@ -4,13 +4,16 @@ import json
 
 import pytest
 
+from pairlight.experiments.papers import experiment_titles
+
 
 def test_the_list_has_every_experiment(run):
     code, out, _ = run("reproduce", "list")
     assert code == 0
     for name in ("mv-lstm-k", "mv-lstm-qa", "mv-lstm-sc", "match-srnn", "match-srnn-lcs", "amv-lstm-wikiqa"):
         assert f"{name} " in out
-    assert len(json.loads(run("reproduce", "list", "--json")[1])) == 7
+    listed = json.loads(run("reproduce", "list", "--json")[1])
+    assert set(listed) == {*experiment_titles(), "panel", "defaults", "ready-made", "search"}
 
 
 @pytest.mark.parametrize(
@@ -26,6 +29,7 @@ def test_the_list_has_every_experiment(run):
         (["match-srnn-lcs", "--models", "bm25"], "one model"),
         (["mv-lstm-qa", "--finished", "--data", "chitchat"], "(option --finished)"),
         (["mv-lstm-qa", "--finished"], "finished"),
+        (["match-srnn-lcs", "--as-published"], "(option --as-published)"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

@@ -17,12 +17,13 @@ from pairlight.experiments import curves, sources
 from pairlight.experiments import reproduce as experiment
 from pairlight.experiments.executor import Executor, SerialExecutor
 from pairlight.experiments.figures import draw_bars
-from pairlight.experiments.papers import PAPER_TABLES, PaperTable, experiment_titles
+from pairlight.experiments.papers import PAPER_TABLES, PaperRow, PaperTable, experiment_titles
+from pairlight.experiments.published import published_row
 from pairlight.experiments.records import Values, read_record
 from pairlight.experiments.report import PaperReport, ReportRow, ReportTable, write_report
 from pairlight.experiments.reproduce import Reproduction, reproduce, run_table, select_datasets, select_rows
 from pairlight.experiments.runner import RunLog
-from pairlight.experiments.runs import evaluate_every_epoch, per_list
+from pairlight.experiments.runs import evaluate_every_epoch, evaluate_lists, per_list
 from pairlight.experiments.sources import SOURCES, ExperimentSource, make_source, read_source, source_card
 from pairlight.experiments.spec import EpochResult, Epochs, RunSpec
 from pairlight.models import build
@@ -34,7 +35,7 @@ COUNTS = {
     "mv-lstm-qa": 12,
     "mv-lstm-sc": 14,  # two are not in the paper
     "match-srnn": 11,
-    "amv-lstm-wikiqa": 10,
+    "amv-lstm-wikiqa": 11,  # one is not in the paper
     "amv-lstm-quora": 10,
 }
 
@@ -166,7 +167,7 @@ def test_our_results_are_next_to_those_of_the_paper_and_no_run_is_repeated(tmp_p
 
     text = reported(tmp_path, table)
     assert "| BM25 | 0.579 | 1.000 ± 0.000 | +0.421 |" in text
-    assert "| Bi-LSTM-RNN |  | auto | adagrad | 0.03 | 0.1 | skip-gram | True | 5 | 2 |" in text
+    assert "| Bi-LSTM-RNN |  | hinge | adagrad | 0.03 | 0.1 | skip-gram | True | 5 | 2 |" in text
     assert "Data in the paper: Yahoo! Answers" in text
     assert "do not cite it" in text
     assert read_record(tmp_path / "toy-small.json", PaperReport, "run it again").tables == (table,)
@@ -259,9 +260,9 @@ def test_test_accuracy_is_measured_after_every_epoch() -> None:
     pairs = Pairs.of([lists.texts[i] for i in lists.left], [lists.texts[i] for i in lists.right], lists.labels)
     splits = dict(zip(("train", "dev", "test"), split(pairs, (0.6, 0.2, 0.2)), strict=True))
     options = {"vectors": "none", "epochs": 3, "patience": 0, "lr": 0.01, "epsilon": 1e-10}
-    found = evaluate_every_epoch(RunSpec("mv-lstm", 1, {"dim": 4, "hidden": 4}, options), splits)
+    found = evaluate_every_epoch(RunSpec("mv-lstm", 1, {"dim": 4, "hidden": 4, "evidence": False}, options), splits)
     assert [epoch.epoch for epoch in found.epochs] == [1, 2, 3]
-    assert len({epoch.test for epoch in found.epochs}) == 3
+    assert len({epoch.test for epoch in found.epochs}) > 1
     best = max(found.epochs, key=lambda epoch: epoch.metric)
     assert found.dev["accuracy"] == best.metric
     assert found.test["accuracy"] == best.test
@@ -278,6 +279,17 @@ def test_runs_measured_after_every_epoch_are_reported_with_the_loss_they_use(tmp
     row = next(row for row in found.report.tables[0].rows if row.model == "dssm")
     assert (row.options["loss"], row.options["metric"]) == ("bce", "accuracy")
     assert row.epochs[0][0].test is not None
+
+
+def test_labeled_pairs_are_trained_with_cross_entropy(tmp_path: Path, monkeypatch) -> None:
+    splits = train_dev_test(independent_pairs(20))
+    monkeypatch.setitem(SOURCES, "citations", ExperimentSource("toy", "Made up.", lambda limit, progress: splits))
+    for as_published in (False, True):
+        found = small("match-srnn", tmp_path, models="lstm-rnn", data="citations", as_published=as_published)
+        assert not found.failures
+        row = next(row for row in found.report.tables[0].rows if row.seeds)
+        assert row.options["loss"] == "bce"
+        assert row.ours["accuracy"] is not None
 
 
 def test_unknown_rows_and_datasets_are_named() -> None:
@@ -403,3 +415,76 @@ def test_a_threshold_above_all_scores_is_used_for_every_pair() -> None:
     result = evaluate_scores(test, scores, task="pairs", threshold=best_threshold(scores, test.labels))
     assert per_list(test, scores, result) == {"accuracy": [1, 1, 1, 0]}
     assert result.metrics["accuracy"] == 0.75
+
+
+def test_a_row_as_published_differs_from_ours_and_is_another_run() -> None:
+    for name, table in PAPER_TABLES.items():
+        for ours in table.rows:
+            paper = published_row(name, ours)
+            specs = [experiment._plan_row(row, "full", 1) for row in (ours, paper)]
+            assert (specs[0].name != specs[1].name) == bool(ours.options)
+            build(paper.model, 20, **paper.settings)
+            TrainingConfig.of({}, paper.options)
+
+
+def test_a_row_as_published_is_trained_as_the_paper_says() -> None:
+    def rows(name: str) -> dict[str, PaperRow]:
+        return {row.label: published_row(name, row) for row in PAPER_TABLES[name].rows}
+
+    wikiqa = rows("amv-lstm-wikiqa")
+    setups = {label: dict(row.options) for label, row in wikiqa.items() if label != "K-NRM"}
+    assert all(options == setups["ANMM"] for options in setups.values())
+    assert (setups["ANMM"]["loss"], setups["ANMM"]["epochs"], setups["ANMM"]["patience"]) == ("hinge", 400, 0)
+    assert all(row.last_epoch for row in wikiqa.values())
+    assert wikiqa["aMV-LSTM (Q)"].settings == {"rescale": False, "gate": "left", "mlp": 0}
+    assert wikiqa["K-NRM"].options["freeze"] is False
+    assert rows("amv-lstm-quora")["ANMM"].options["epochs"] == 500
+    assert rows("mv-lstm-qa")["MV-LSTM-Bilinear"].options == {"freeze": False, "lr": 0.03, "epsilon": 0.1}
+    assert rows("mv-lstm-sc")["MV-LSTM-Tensor"].options["lr"] == 0.3
+    assert rows("match-srnn")["Match-SRNN"].options["freeze"] is False
+
+
+def test_the_model_at_the_end_of_training_is_evaluated() -> None:
+    splits = train_dev_test(overlap(60, seed=0))
+    options = {"vectors": "none", "epochs": 3, "patience": 0, "lr": 0.5, "freeze": False}
+    settings = {"dim": 4, "hidden": 4, "evidence": False, "mlp": 0}
+    best = RunSpec("mv-lstm", 1, settings, options)
+    last = replace(best, last_epoch=True)
+    assert best.name != last.name
+    found = evaluate_lists(last, splits)
+    assert [epoch.epoch for epoch in found.epochs] == [1, 2, 3]
+    assert len({epoch.metric for epoch in found.epochs}) > 1
+    assert (found.dev["MAP"], found.test["MAP"]) == (found.epochs[-1].metric, found.epochs[-1].test)
+    assert np.mean(found.per_list["MAP"]) == pytest.approx(found.test["MAP"], abs=1e-5)
+
+
+def test_test_accuracy_is_that_of_the_last_epoch_where_the_specification_says_so() -> None:
+    splits = train_dev_test(independent_pairs(40))
+    options = {"vectors": "none", "epochs": 4, "patience": 0, "lr": 0.3, "freeze": False}
+    settings = {"dim": 4, "hidden": 4, "evidence": False}
+    found = evaluate_every_epoch(RunSpec("mv-lstm", 1, settings, options, last_epoch=True), splits)
+    assert found.dev["accuracy"] == found.epochs[-1].metric
+    assert found.test["accuracy"] == found.epochs[-1].test
+
+
+def test_the_report_has_both_forms_and_says_under_each_table_what_they_are(tmp_path: Path, toy: list[int]) -> None:
+    given = {"models": "bi-lstm-rnn,bm25", "data": "chitchat"}
+    ours = small("mv-lstm-k", tmp_path, **{**given, "models": "bi-lstm-rnn"})
+    assert "Ours: word vectors are not trained" in ours.markdown
+    assert "As published:" not in ours.markdown
+    both = small("mv-lstm-k", tmp_path, **{**given, "models": "bi-lstm-rnn"}, as_published=True)
+    assert both.path.name == "mv-lstm-k-as-published-small"
+    assert "As published: word vectors are trained" in both.markdown
+    rows = {row.label: row for row in both.report.tables[0].rows}
+    assert {label for label, row in rows.items() if row.seeds} == {"Bi-LSTM-RNN, as published", "Bi-LSTM-RNN, ours"}
+    assert rows["Bi-LSTM-RNN, as published"].options["freeze"] is False
+    assert rows["Bi-LSTM-RNN, ours"].options["freeze"] is True
+    assert rows["Bi-LSTM-RNN, ours"].ours == next(r for r in ours.report.tables[0].rows if r.seeds).ours
+    again = small("mv-lstm-k", tmp_path, finished=True, as_published=True)
+    assert again.report.tables == both.report.tables
+
+
+def test_an_experiment_with_one_form_cannot_be_run_as_published(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="one form only") as error:
+        small("match-srnn-lcs", tmp_path, as_published=True)
+    assert error.value.option == "as_published"

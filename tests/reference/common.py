@@ -25,6 +25,8 @@ def linear(weights, name, x):
 
 
 def mlp(weights, name, q):
+    if f"{name}.hidden.weight" not in weights:  # mlp=0: one linear layer
+        return float(linear(weights, f"{name}.out", q)[0])
     return float(linear(weights, f"{name}.out", relu(linear(weights, f"{name}.hidden", q)))[0])
 
 

@@ -10,6 +10,7 @@ from reference.registry import DIM, reference
         {"interaction": kind, "channels": 3, "k": 4, "hidden": 5, "mlp": 7, **DIM}
         for kind in ("cosine", "cosine-per-direction", "bilinear", "tensor")
     ),
+    {"interaction": "tensor", "channels": 2, "k": 3, "hidden": 5, "mlp": 0, **DIM},
     {"gate": "both", "k": 3, "hidden": 5, "mlp": 7, **DIM},
     {"gate": "left", "rescale": True, "k": 3, "hidden": 5, "mlp": 7, **DIM},
 )

@@ -34,6 +34,9 @@ def reproduce(
         os.cpu_count() or 1
     ),
     finished: Annotated[bool, typer.Option("--finished", help="Train nothing: report the finished runs.")] = False,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="Train as the paper says; the report also has our form of each row.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run the experiment of a paper and write a report.
@@ -79,6 +82,7 @@ def reproduce(
             models=models,
             data=data,
             finished=finished,
+            as_published=as_published,
             command=command_line(),
             executor=ProcessExecutor(jobs),
             reporter=reporter,

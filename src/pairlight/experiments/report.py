@@ -9,6 +9,7 @@ from pairlight.experiments.curves import draw_curves
 from pairlight.experiments.figures import draw_bars
 from pairlight.experiments.leaderboard import mean_and_std
 from pairlight.experiments.page import PageBlock, PageHeading, PageImage, PageTable, write_page
+from pairlight.experiments.published import form_notes
 from pairlight.experiments.records import Record, Values, write_record
 from pairlight.experiments.spec import Epochs
 
@@ -82,15 +83,15 @@ def write_report(out: Path, report: PaperReport) -> str:
     """Write the report as .md, .html and .json with its figures to `out`, and return the Markdown."""
     name = f"{report.name}-{report.scale}"
     blocks: list[PageBlock] = [
-        f"{report.title}. Scale: {report.scale}. Results are means ± standard deviations over seeds; the best epoch "
-        "of each run was selected on dev.",
+        f"{report.title}. Scale: {report.scale}. Results are means ± standard deviations over seeds; unless the form "
+        "of the table says otherwise, the best epoch of each run was selected on dev.",
         f"Last run: `{report.command}`.",
         SIGNIFICANCE,
     ]
     if report.scale == "small":
         blocks.append("Small scale uses few pairs and few epochs. It shows that everything runs: do not cite it.")
     for table in report.tables:
-        blocks += _table_blocks(out, f"{name}-{table.dataset}", table)
+        blocks += _table_blocks(out, f"{name}-{table.dataset}", table, form_notes(report.name))
     write_record(out / f"{name}.json", report)
     return write_page(out / name, f"{report.name}: {report.title}", blocks)
 
@@ -131,13 +132,14 @@ def table_caption(table: ReportTable) -> str:
     )
 
 
-def _table_blocks(out: Path, name: str, table: ReportTable) -> list[PageBlock]:
+def _table_blocks(out: Path, name: str, table: ReportTable, forms: tuple[str, ...]) -> list[PageBlock]:
     metric = table.metrics[0]
     blocks: list[PageBlock] = [
         PageHeading(table.dataset),
         table_caption(table),
         table.protocol,
         results_table(table),
+        *forms,
     ]
     bars, curves = out / f"{name}.png", out / f"{name}-curves.png"
     draw_bars(bars, table.rows, metric)

@@ -21,6 +21,7 @@ from pairlight.experiments.executor import Completed, Executor, Failed
 from pairlight.experiments.lcs import LcsReport, run_lcs
 from pairlight.experiments.lcs_report import write_lcs_report
 from pairlight.experiments.papers import LCS, PAPER_TABLES, PaperDataset, PaperRow, PaperTable, experiment_titles
+from pairlight.experiments.published import file_suffix, published_label, with_published_rows
 from pairlight.experiments.records import Values
 from pairlight.experiments.report import (
     PaperReport,
@@ -65,9 +66,13 @@ def reproduce(
     models: str | None = None,
     data: str | None = None,
     finished: bool = False,
+    as_published: bool = False,
     reporter: ProgressReporter | None = None,
 ) -> Reproduction:
     """Run an experiment and write its report to `out`; finished runs are not repeated.
+
+    With `as_published`, the rows are trained as the paper says, and the report has them next to our form of each row,
+    as far as that is finished in `out`.
 
     `models` and `data` restrict what is run: labels of rows or names of models, and names of datasets, separated by
     commas. The report always contains everything that was ever finished in `out`. With `finished` nothing is run.
@@ -82,6 +87,8 @@ def reproduce(
         )
     if name == LCS and (models is not None or data is not None or finished):
         raise InputError(f"{LCS} has one model and its own data: leave models, data and finished out.", option="models")
+    if as_published and name not in PAPER_TABLES:
+        raise InputError(f"{name} has one form only: leave as_published out.", option="as_published")
     reporter = reporter or ProgressReporter()
     log = RunLog(reporter)
     path = out / f"{name}-{scale}"
@@ -92,6 +99,12 @@ def reproduce(
         return Reproduction(lcs_report, write_lcs_report(out, lcs_report), path, tuple(log.failures))
     table = PAPER_TABLES[name]
     rows = [] if finished else select_rows(table, models)
+    if as_published:
+        table = with_published_rows(name)
+        wanted = {published_label(row.label) for row in rows}
+        rows = [row for row in table.rows if row.label in wanted]
+        name = f"{name}-{file_suffix()}"
+        path = out / f"{name}-{scale}"
     datasets = [] if finished else select_datasets(table, data)
     check_matplotlib()
     tables = run_table(
@@ -223,11 +236,17 @@ def _options(row: PaperRow, scale: str) -> Values:
     if scale == "full":
         return row.options
     epochs = min(SMALL_EPOCHS, int(row.options.get("epochs", SMALL_EPOCHS)))
-    return {**row.options, "epochs": epochs, "patience": SMALL_PATIENCE}
+    return {**row.options, "epochs": epochs, "patience": 0 if row.last_epoch else SMALL_PATIENCE}
+
+
+def _settings(row: PaperRow) -> Values:
+    """The settings of a row: no paper has evidence."""
+    return {**row.settings, "evidence": False} if model_class(row.model).takes_evidence else row.settings
 
 
 def _plan_row(row: PaperRow, scale: str, seed: int) -> RunSpec:
-    return RunSpec(row.model, seed, with_seed(row.model, row.settings, seed), _options(row, scale))
+    settings = with_seed(row.model, _settings(row), seed)
+    return RunSpec(row.model, seed, settings, _options(row, scale), row.last_epoch)
 
 
 def _report_row(
@@ -238,7 +257,7 @@ def _report_row(
         row.label,
         row.model,
         row.settings,
-        TrainingConfig.of(model_class(row.model).training_options(row.settings), options).as_dict(),
+        TrainingConfig.of(model_class(row.model).training_options(_settings(row)), options).as_dict(),
         len(runs),
         {name: row.results.get(name) for name in dataset.metrics},
         {name: statistics.mean(values) if values else None for name, values in ours.items()},

@@ -11,7 +11,8 @@ import numpy as np
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits
 from pairlight.evaluation.classification import best_threshold
-from pairlight.evaluation.evaluate import evaluate_scores
+from pairlight.evaluation.dev_metric import dev_metric
+from pairlight.evaluation.evaluate import default_metric, evaluate_scores
 from pairlight.evaluation.result import EvaluationResult
 from pairlight.experiments.records import Values
 from pairlight.experiments.spec import EpochResult, Epochs, RunResult, RunSpec
@@ -24,6 +25,7 @@ from pairlight.training.trainer import TrainingRun, train
 
 # The options of `evaluate_every_epoch`, whatever the options of a run say.
 CLASSIFICATION = {"loss": "bce", "metric": "accuracy"}
+ON_CURVES = ("dev", "test")
 
 
 def train_run(spec: RunSpec, splits: Splits) -> tuple[Matcher, RunResult]:
@@ -61,6 +63,8 @@ def evaluate_lists(spec: RunSpec, splits: Splits) -> RunResult:
 
     The seconds are CPU time. A run has one thread, so they do not depend on what else the machine does.
     """
+    if spec.last_epoch:
+        return evaluate_last_epoch(spec, splits)
     started = time.process_time()
     matcher, result = train_run(spec, splits)
     test = splits["test"]
@@ -69,20 +73,67 @@ def evaluate_lists(spec: RunSpec, splits: Splits) -> RunResult:
     return replace(result, seconds=round(time.process_time() - started, 1), per_list=values)
 
 
-def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
-    """Train on labeled pairs, and measure accuracy on dev and test after every epoch at the best threshold for dev."""
-    started = time.process_time()
-    texts: dict[str, TokenizedTexts] = {}
-    on_test: list[float] = []  # from epoch 0 on
+class _SplitScores:
+    """The scores of a split; its texts are tokenized once."""
 
-    def scores_on(scorer: ModelScorer, split: str) -> Scores:
-        pairs = splits[split]
-        if split not in texts:
-            texts[split] = scorer.tokenize(pairs.texts, pairs.left, pairs.right)
-        return scorer.score_tokenized(texts[split], pairs.left, pairs.right)
+    def __init__(self, splits: Splits) -> None:
+        self.splits = splits
+        self._texts: dict[str, TokenizedTexts] = {}
+
+    def of(self, scorer: ModelScorer, split: str) -> Scores:
+        pairs = self.splits[split]
+        if split not in self._texts:
+            self._texts[split] = scorer.tokenize(pairs.texts, pairs.left, pairs.right)
+        return scorer.score_tokenized(self._texts[split], pairs.left, pairs.right)
+
+
+def evaluate_last_epoch(spec: RunSpec, splits: Splits) -> RunResult:
+    """Train on ranking lists for all epochs and evaluate the model at the end; dev and test are measured every epoch.
+
+    A model that is not trained, such as BM25, has no epochs and is evaluated as it is.
+    """
+    started = time.process_time()
+    scores, metric = _SplitScores(splits), default_metric(splits["dev"])
+    measured: list[dict[str, float]] = []  # from epoch 0 on
+
+    def count_epochs(scorer: ModelScorer) -> float:
+        measured.append({split: dev_metric(splits[split], scores.of(scorer, split), metric) for split in ON_CURVES})
+        return float(len(measured))  # the last epoch has the largest number, so it is the one that is kept
+
+    run = run_training(spec, splits, spec.options, count_epochs)
+    scorer = run.trained.scorer()
+    dev, test = (scores.of(scorer, split) for split in ON_CURVES)
+    on_test = evaluate_scores(splits["test"], test)
+    return RunResult(
+        model=spec.model,
+        seed=spec.seed,
+        settings=spec.settings,
+        options=spec.options,
+        dev=evaluate_scores(splits["dev"], dev).metrics,
+        test=on_test.metrics,
+        epochs=tuple(
+            replace(epoch, metric=measured[epoch.epoch]["dev"], test=measured[epoch.epoch]["test"])
+            for epoch in epochs_of(run.history)
+        ),
+        train_seconds=train_seconds(run.history),
+        seconds=round(time.process_time() - started, 1),
+        parameters=trained_parameters(run.trained.model),
+        per_list=per_list(splits["test"], test, on_test),
+    )
+
+
+def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
+    """Train on labeled pairs, and measure accuracy on dev and test after every epoch at the best threshold for dev.
+
+    The result is that of the best epoch on dev, or of the last one if the specification says so.
+    """
+    started = time.process_time()
+    scores_of = _SplitScores(splits)
+    on_dev: list[float] = []  # from epoch 0 on
+    on_test: list[float] = []
 
     def evaluate(scorer: ModelScorer) -> tuple[EvaluationResult, EvaluationResult, Scores]:
-        dev, test = scores_on(scorer, "dev"), scores_on(scorer, "test")
+        dev, test = (scores_of.of(scorer, split) for split in ON_CURVES)
         threshold = best_threshold(dev, splits["dev"].labels)
         return (
             evaluate_scores(splits["dev"], dev, task="pairs", threshold=threshold),
@@ -92,8 +143,9 @@ def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
 
     def dev_accuracy(scorer: ModelScorer) -> float:
         dev, test, _ = evaluate(scorer)
+        on_dev.append(dev.metrics["accuracy"])
         on_test.append(test.metrics["accuracy"])
-        return dev.metrics["accuracy"]
+        return float(len(on_test)) if spec.last_epoch else on_dev[-1]
 
     run = run_training(spec, splits, {**spec.options, **CLASSIFICATION}, dev_accuracy)
     dev, test, scores = evaluate(run.trained.scorer())
@@ -104,7 +156,9 @@ def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
         options=spec.options,
         dev=dev.metrics,
         test=test.metrics,
-        epochs=tuple(replace(epoch, test=on_test[epoch.epoch]) for epoch in epochs_of(run.history)),
+        epochs=tuple(
+            replace(epoch, metric=on_dev[epoch.epoch], test=on_test[epoch.epoch]) for epoch in epochs_of(run.history)
+        ),
         train_seconds=train_seconds(run.history),
         seconds=round(time.process_time() - started, 1),
         parameters=trained_parameters(run.trained.model),

@@ -11,17 +11,21 @@ from pairlight.experiments.records import Record, Values
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One training: a model with its settings, the training options and the seed."""
+    """One training: a model with its settings, the training options, the seed and which epoch is evaluated."""
 
     model: str
     seed: int
     settings: Values
     options: Values
+    last_epoch: bool = False  # evaluate the model at the end of training, not that of the best epoch on dev
 
     @property
     def name(self) -> str:
         """A file name that no other specification has."""
-        digest = hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:8]
+        values = asdict(self)
+        if not self.last_epoch:  # names of runs that are stored do not contain it
+            del values["last_epoch"]
+        digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]
         return f"{self.model}-{self.seed}-{digest}"
 
 

@@ -19,6 +19,22 @@ class MLP(Layer):
         return s
 
 
+class LinearScore(Layer):
+    """s = w·q + c.   [B, D] -> [B]"""
+
+    def __init__(self, inputs: int) -> None:
+        self.out = Linear(inputs, 1)
+
+    def forward(self, q: Array) -> Array:
+        s: Array = self.out(q)[:, 0]
+        return s
+
+
+def score_layers(inputs: int, hidden: int) -> Layer:
+    """An MLP with this many hidden units, or a single linear layer for 0."""
+    return MLP(inputs, hidden) if hidden else LinearScore(inputs)
+
+
 class CosineScore(Layer):
     """s = u·v / (|u| |v|), with one vector per text.   [B, D], [B, D] -> [B]"""
 

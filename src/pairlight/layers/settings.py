@@ -26,6 +26,7 @@ class Range:
 
 
 Size = Annotated[int, Range(1, 2**31 - 1)]
+Count = Annotated[int, Range(0, 2**31 - 1)]
 Seed = Annotated[int, Range(0, 2**31 - 1)]
 NonNegative = Annotated[float, Range(0, float("inf"), exclusive=True)]
 Fraction = Annotated[float, Range(0, 1, exclusive=True)]

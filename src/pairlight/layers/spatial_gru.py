@@ -32,6 +32,9 @@ class SpatialGRU(Layer):
 
     The rows of `gates` are in the order r_d r_t r_l z_d z_t z_l z_i, with D rows each, or one each with tied gates.
     Without reset gates the first three are missing. The columns of `gates` and `candidate` are in the order of q.
+
+    With relu the weights of h' start non-negative, since a new state that is zero for all inputs has no gradient, and
+    the weight of s_ij in z_d starts at 2: a match opens the gate of the diagonal neighbor.
     """
 
     def __init__(
@@ -46,12 +49,20 @@ class SpatialGRU(Layer):
     ) -> None:
         self.backwards = backwards
         self.activation = cast(Activation, activation)
-        rows = (7 if reset_gates else 4) * (1 if tied_gates else hidden)
+        size = 1 if tied_gates else hidden
+        rows = (7 if reset_gates else 4) * size
+        self.channels = channels
+        self.diagonal_rows = slice(3 * size, 4 * size) if reset_gates else slice(size)  # z_d
         inputs = 3 * hidden + channels
         self.gates = parameter(rows, inputs)
         self.gates_bias = parameter(rows, bound=0)
         self.candidate = parameter(hidden, inputs)
         self.candidate_bias = parameter(hidden, bound=0)
+
+    def adjust_start(self) -> None:
+        if self.activation == "relu":
+            self.candidate.abs_()
+            self.gates[self.diagonal_rows, -self.channels :] = 2.0
 
     def forward(self, s: Grid) -> Array:
         return self.last_state(s.x, *_lengths(s))

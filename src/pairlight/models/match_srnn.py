@@ -2,6 +2,8 @@
 
 from typing import Annotated, Unpack
 
+import torch
+
 from pairlight.layers.basic import Linear
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.interactions import InteractionName, build_interaction
@@ -26,6 +28,10 @@ class MatchSRNN(PairModel):
     The paper puts neighbor t first in q, but l first in the reset states. We use one order for both, since every
     neighbor has its own weights. With interaction=indicator, hidden=1 and reset_gates=false the model can count the
     longest common subsequence; with tied_gates it is the form shown in the paper's figure.
+
+    Unlike the paper: biases start at zero; the matrices of the tensor start near the identity; word vectors are scaled
+    to length 1, and our experiments do not train them. With activation=relu, which the paper does not mention, the
+    weights of h' and of the score start non-negative, and that of s_ij in z_d starts at 2.
 
     Settings:
       hidden       size of the state of a cell
@@ -59,6 +65,12 @@ class MatchSRNN(PairModel):
             self.interact.channels, hidden, reset_gates=reset_gates, tied_gates=tied_gates, activation=activation
         )
         self.score = Linear(hidden, 1)
+
+    def init_weights(self, scale: float) -> None:
+        super().init_weights(scale)
+        if self.aggregate.activation == "relu":
+            with torch.no_grad():
+                self.score.weight.abs_()  # where more matches lower the score, training closes all gates
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         u, v = self.embed(left, right)

@@ -4,10 +4,10 @@ from typing import Annotated, Unpack
 
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.fused_topk import fused_topk
-from pairlight.layers.heads import MLP
+from pairlight.layers.heads import score_layers
 from pairlight.layers.interactions import InteractionName, build_interaction
 from pairlight.layers.lstm import BiLSTM, ResidualBiLSTM
-from pairlight.layers.settings import Size
+from pairlight.layers.settings import Count, Size
 from pairlight.layers.topk import KMax
 from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
@@ -24,13 +24,17 @@ class MVLSTM(DualEncoder[Seq]):
 
     The paper does not give the number of slices of its tensor nor the hidden units of its MLP.
 
+    Unlike the paper: the matrices of bilinear and tensor start near the identity, not near zero; biases start at zero;
+    word vectors are scaled to length 1, and our experiments do not train them; skip-gram vectors come from the training
+    part of a dataset, not from all of it. `residual` is not in the paper.
+
     Settings:
       hidden       hidden units of the LSTM in each direction
       interaction  how two positions are compared: cosine, cosine-per-direction, bilinear or tensor
       channels     slices of the tensor
       k            number of largest interactions kept in each channel
-      mlp          hidden units of the MLP
-      residual     compare x_t + W p_t instead of p_t, where W starts at zero; not in the paper
+      mlp          hidden units of the MLP; 0 for a single linear layer
+      residual     compare x_t + W p_t instead of p_t, where W starts at zero
     """
 
     paper = "Wan et al., AAAI 2016"
@@ -45,7 +49,7 @@ class MVLSTM(DualEncoder[Seq]):
         interaction: Annotated[str, InteractionName] = "tensor",
         channels: Size = 4,
         k: Size = 5,
-        mlp: Size = 50,
+        mlp: Count = 50,
         residual: bool = False,
         **embedding: Unpack[EmbeddingSettings],
     ) -> None:
@@ -53,7 +57,7 @@ class MVLSTM(DualEncoder[Seq]):
         self.encode = ResidualBiLSTM(self.embed.dim, hidden) if residual else BiLSTM(self.embed.dim, hidden)
         self.interact = build_interaction(interaction, self.encode.dim, channels)
         self.aggregate = KMax(k)
-        self.score = MLP(self.interact.channels * k, mlp)
+        self.score = score_layers(self.interact.channels * k, mlp)
 
     def encode_left(self, tokens: Tokens) -> Seq:
         return self.encode(self.embed.left(tokens))
