@@ -125,6 +125,23 @@ def test_if_no_run_finishes_the_failure_is_raised(tmp_path: Path, monkeypatch) -
         run_lcs(tmp_path, seeds=1, scale="small", executor=SerialExecutor(), reporter=ProgressReporter(), log=log)
 
 
+def test_nine_of_ten_starts_learn_to_count() -> None:
+    splits = lcs(limit=2000)
+    splits["test"] = splits["test"].take(np.arange(50))
+    options = experiment.OPTIONS | {"epochs": 40}
+    runs = [train_on_lcs(RunSpec("match-srnn", seed, experiment.SETTINGS, options), splits) for seed in range(1, 11)]
+    constant = np.abs(splits["dev"].labels - splits["train"].labels.mean()).mean()
+    assert sum(run.dev["error"] < constant / 4 for run in runs) >= 9
+    assert np.median([run.test["optimal paths with three gates"] for run in runs]) > 0.8
+
+
+def test_the_path_by_the_rule_of_the_paper_ignores_the_gate_of_the_new_state(run: LcsResult) -> None:
+    by_diagonal = replace(run.example, gates=gates_along(FIGURE_4, DIAGONAL).tolist())
+    assert by_diagonal.paper_path == FIGURE_4
+    by_new_state = replace(run.example, gates=gates_along(FIGURE_4, NEW_STATE).tolist())
+    assert by_new_state.paper_path != FIGURE_4
+
+
 @pytest.mark.slow
 def test_the_best_of_five_seeds_counts_and_takes_the_path_of_the_paper(tmp_path: Path) -> None:
     reporter = ProgressReporter()
@@ -135,3 +152,4 @@ def test_the_best_of_five_seeds_counts_and_takes_the_path_of_the_paper(tmp_path:
         assert table.best_run.test["error"] <= experiment.TARGET
         assert table.best_run.example.max_error <= 0.15
         assert table.best_run.example.path == FIGURE_4
+        assert all(run.test["error"] <= experiment.TARGET for run in table.runs)

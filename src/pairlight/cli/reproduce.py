@@ -21,7 +21,7 @@ def reproduce(
     out: Annotated[Path, typer.Option("--out", help="Folder for results, data and runs.")] = Path("reproduced"),
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", min=1, help="Number of seeds for each model.  [default: 1 small, 3 full, 5 for LCS]"),
+        typer.Option("--seeds", min=1, help="Number of seeds for each model.  [default: 1 small, 3 full, 10 for LCS]"),
     ] = None,
     models: Annotated[
         str | None, typer.Option("--models", help="Train only these rows of the table, separated by commas.")

@@ -37,6 +37,7 @@ SETTINGS: dict[str, Value] = {
     "reset_gates": False,
     "activation": "relu",
     "dim": 1,
+    "evidence": False,
 }
 OPTIONS: dict[str, Value] = {
     "loss": "squared",
@@ -60,11 +61,16 @@ class LcsGrid(Record):
     raw_states: list[list[float]]  # [L, R] as the model computes them
     table: list[list[int]]  # [L+1, R+1]
     gates: list[list[list[float]]]  # [L, R, 4] diagonal, top, left, new state
-    path: TablePath  # along the largest gates
+    path: TablePath  # along the largest gates, where the gate of the new state counts as a diagonal step
     table_path: TablePath  # of dynamic programming
     is_optimal: bool  # whether the path is one of a longest common subsequence
-    is_optimal_three_gates: bool  # the same without the gate of the new state
+    is_optimal_three_gates: bool  # the same by the paper's rule, without the gate of the new state
     max_error: float  # the largest difference of a state from the table, in letters
+
+    @property
+    def paper_path(self) -> TablePath:
+        """The path by the paper's rule: along the largest of z_l, z_t and z_d."""
+        return _in_table(backtrace([[cell[:3] for cell in row] for row in self.gates], leave_grid=True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,7 +41,7 @@ from pairlight.training.config import TrainingConfig
 
 SCALES = ("small", "full")
 SEEDS = {"small": 1, "full": 3}
-LCS_SEEDS = 5
+LCS_SEEDS = 10
 SMALL_EPOCHS, SMALL_PATIENCE = 5, 2
 
 
