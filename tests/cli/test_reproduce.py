@@ -26,7 +26,7 @@ def test_the_list_has_every_experiment(run):
         (["mv-lstm-qa", "--models", "magic"], "(option --models)"),
         (["mv-lstm-qa", "--data", "moon"], "moon"),
         (["mv-lstm-qa", "--data", "moon"], "(option --data)"),
-        (["match-srnn-lcs", "--models", "bm25"], "one model"),
+        (["match-srnn-lcs", "--models", "bm25"], "own models"),
         (["mv-lstm-qa", "--finished", "--data", "chitchat"], "(option --finished)"),
         (["mv-lstm-qa", "--finished"], "finished"),
         (["match-srnn-lcs", "--as-published"], "(option --as-published)"),

@@ -15,6 +15,7 @@ from pairlight.evaluation.classification import best_threshold
 from pairlight.evaluation.evaluate import evaluate_scores
 from pairlight.experiments import curves, sources
 from pairlight.experiments import reproduce as experiment
+from pairlight.experiments.cases import CASES
 from pairlight.experiments.executor import Executor, SerialExecutor
 from pairlight.experiments.figures import draw_bars
 from pairlight.experiments.papers import PAPER_TABLES, PaperRow, PaperTable, experiment_titles
@@ -32,9 +33,12 @@ from toy_pairs import overlap
 
 COUNTS = {
     "mv-lstm-k": 6,
+    "mv-lstm-k-all": 8,
     "mv-lstm-qa": 12,
     "mv-lstm-sc": 14,  # two are not in the paper
     "match-srnn": 11,
+    "match-srnn-d": 5,
+    "tutorial-qa": 12,
     "amv-lstm-wikiqa": 11,  # one is not in the paper
     "amv-lstm-quora": 10,
 }
@@ -53,7 +57,7 @@ def test_a_table_has_all_rows_and_every_row_can_be_built(name: str) -> None:
 
 
 def test_every_experiment_has_a_title() -> None:
-    assert set(experiment_titles()) == {*COUNTS, "match-srnn-lcs"}
+    assert set(experiment_titles()) == {*COUNTS, *CASES, "match-srnn-lcs"}
     assert all(experiment_titles().values())
 
 

@@ -6,8 +6,11 @@ import pytest
 import torch
 
 from models.toy import VOCAB, Case, ready, tokens
+from pairlight import Matcher
 from pairlight.core.errors import InputError
+from pairlight.data.pairs import Pairs
 from pairlight.models import build
+from pairlight.text.tokenizer import UNKNOWN
 from reference import REFERENCES
 
 LEFT, RIGHT = [2, 3, VOCAB + 2, 4], [3, 5, VOCAB + 2, 6, 3]
@@ -23,6 +26,19 @@ def test_untrained_anmm_counts_shared_words():
     model.init_weights(0.1)
     assert score(model, [2, 3], [4, 5]) == pytest.approx(0.5)
     assert score(model, [2, 3], [4, 3, 3]) == pytest.approx((0.5 + 1 / (1 + math.exp(-2))) / 2)
+
+
+def test_words_without_a_vector_have_a_zero_vector_in_the_attention_of_anmm(tmp_path):
+    file = tmp_path / "some.vec"
+    file.write_text("red 1 0\ncar 0 1\n")
+    pairs = Pairs.of(["red car", "red car"], ["car strange", "red"], [1, 0])
+    options = {"vectors": str(file), "freeze": True, "epochs": 0, "progress": False}
+    matcher = Matcher("anmm", evidence=False).fit(pairs, pairs, **options)
+    model = matcher.scorer.model
+    vectors = dict(zip(matcher.scorer.tokenizer.vocabulary, model.word_vectors.tolist(), strict=True))
+    assert vectors["strange"] == [0, 0]  # in the training texts, but without a vector
+    assert vectors["red"] == [1, 0]
+    assert model.word_vectors[UNKNOWN].tolist() == [0, 0]  # the row of words that are not in the training texts
 
 
 @pytest.mark.parametrize("settings", [{}, {"idf": False}, {"idf": False, "gate": "left"}])

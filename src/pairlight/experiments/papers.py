@@ -7,6 +7,12 @@ from pairlight.experiments.dataset_settings import MODEL_SETTINGS, SHARED_OPTION
 from pairlight.experiments.records import Value, Values
 
 LCS = "match-srnn-lcs"  # an experiment that is not a table: `pairlight.experiments.lcs`
+# Experiments on single pairs: `pairlight.experiments.cases`.
+CASE_TITLES = {
+    "mv-lstm-cases": "Tables 1 and 4 of the MV-LSTM paper, and how often the best position is the first or last",
+    "match-srnn-path": "Figure 5 of the Match-SRNN paper: the path through a pair of real sentences",
+    "amv-lstm-crocodiles": "Table 4 of the aMV-LSTM paper: the answers to a question by four models",
+}
 _LCS_TITLE = "Section 5 and figure 4 of the Match-SRNN paper: longest common subsequences"
 
 
@@ -144,6 +150,18 @@ PAPER_TABLES: dict[str, PaperTable] = {
             PaperDataset("squad-sentences", _YAHOO, _QA_METRICS, "Bi-LSTM-RNN", _SQUAD),
         ),
     ),
+    "mv-lstm-k-all": PaperTable(
+        "Table 2 of the MV-LSTM paper for bilinear and tensor, for which it has no figures",
+        tuple(
+            _qa(f"MV-LSTM-{interaction.capitalize()} (k={k})", "mv-lstm", interaction=interaction, k=k)
+            for interaction in ("bilinear", "tensor")
+            for k in (1, 3, 5, 10)
+        ),
+        (
+            PaperDataset("chitchat", _YAHOO, _QA_METRICS, "MV-LSTM-Bilinear (k=1)"),
+            PaperDataset("squad-sentences", _YAHOO, _QA_METRICS, "MV-LSTM-Bilinear (k=1)"),
+        ),
+    ),
     "mv-lstm-qa": PaperTable(
         "Table 3 of the MV-LSTM paper: question answering",
         _TABLE_3,
@@ -199,6 +217,27 @@ PAPER_TABLES: dict[str, PaperTable] = {
             ),
         ),
     ),
+    "match-srnn-d": PaperTable(
+        "The size of the tensor and of the states of Match-SRNN, which its paper chooses on dev without figures",
+        tuple(_qa(f"Match-SRNN (d={d})", "match-srnn", hidden=d, channels=d) for d in (1, 2, 5, 10, 20)),
+        (
+            PaperDataset("chitchat", _YAHOO, _QA_METRICS, "Match-SRNN (d=10)"),
+            PaperDataset("squad-sentences", _YAHOO, _QA_METRICS, "Match-SRNN (d=10)"),
+        ),
+    ),
+    "tutorial-qa": PaperTable(
+        "The table of all systems on question answering in the tutorial on deep matching",
+        (
+            *(row for row in _TABLE_3 if row.model != "mv-lstm"),
+            _qa("MV-LSTM", "mv-lstm", 0.766, 0.869, interaction="tensor", k=5),
+            _qa("MatchPyramid", "match-pyramid", 0.764, 0.867, interaction="tensor"),
+            _qa("Match-SRNN", "bi-match-srnn", 0.790, 0.882),  # the figures of Bi-Match-SRNN in its paper
+        ),
+        (
+            PaperDataset("chitchat", _YAHOO, _QA_METRICS, "MV-LSTM"),
+            PaperDataset("squad-sentences", _YAHOO, _QA_METRICS, "MV-LSTM", _SQUAD),
+        ),
+    ),
     "amv-lstm-wikiqa": PaperTable(
         "Table 3 of the aMV-LSTM paper: WikiQA",
         (
@@ -242,4 +281,4 @@ PAPER_TABLES: dict[str, PaperTable] = {
 
 def experiment_titles() -> dict[str, str]:
     """The titles of all experiments by name."""
-    return {name: table.title for name, table in PAPER_TABLES.items()} | {LCS: _LCS_TITLE}
+    return {name: table.title for name, table in PAPER_TABLES.items()} | CASE_TITLES | {LCS: _LCS_TITLE}

@@ -16,6 +16,7 @@ from pairlight.core.errors import InputError, unknown_name
 from pairlight.core.progress import ProgressReporter
 from pairlight.datasets.folder import DatasetCard
 from pairlight.evaluation.significance import paired_bootstrap, paired_t_test
+from pairlight.experiments.cases import CASES, CaseReport, run_case
 from pairlight.experiments.curves import check_matplotlib
 from pairlight.experiments.executor import Completed, Executor, Failed
 from pairlight.experiments.lcs import LcsReport, run_lcs
@@ -49,7 +50,7 @@ SMALL_EPOCHS, SMALL_PATIENCE = 5, 2
 class Reproduction:
     """The report of an experiment, and the runs that failed."""
 
-    report: PaperReport | LcsReport
+    report: PaperReport | LcsReport | CaseReport
     markdown: str
     path: Path  # of the report, without .md, .html or .json
     failures: tuple[Failed, ...] = ()
@@ -85,8 +86,8 @@ def reproduce(
         raise InputError(
             "A report on finished runs contains all rows and datasets: leave models and data out.", option="finished"
         )
-    if name == LCS and (models is not None or data is not None or finished):
-        raise InputError(f"{LCS} has one model and its own data: leave models, data and finished out.", option="models")
+    if name not in PAPER_TABLES and (models is not None or data is not None or finished):
+        raise InputError(f"{name} has its own models and data: leave models, data and finished out.", option="models")
     if as_published and name not in PAPER_TABLES:
         raise InputError(f"{name} has one form only: leave as_published out.", option="as_published")
     reporter = reporter or ProgressReporter()
@@ -97,6 +98,12 @@ def reproduce(
         found = run_lcs(out, seeds=seeds or LCS_SEEDS, scale=scale, executor=executor, reporter=reporter, log=log)
         lcs_report = LcsReport(scale, command, found)
         return Reproduction(lcs_report, write_lcs_report(out, lcs_report), path, tuple(log.failures))
+    if name in CASES:
+        check_matplotlib()
+        case_report, page = run_case(
+            name, out, scale=scale, seeds=seeds or 1, command=command, executor=executor, reporter=reporter
+        )
+        return Reproduction(case_report, page, path)
     table = PAPER_TABLES[name]
     rows = [] if finished else select_rows(table, models)
     if as_published:

@@ -19,8 +19,8 @@ class ANMM(PairModel):
     """Weight every similarity by the bin of its value, and average over the left words by attention.
 
     s_ij = cosine of x_i and y_j; 1 for identical words, 0 if either is out of vocabulary or has no vector
-    x_ik = sum of the s_ij in bin k: bins of equal width from -1 to 1, and the last bin for identical words
-    h_i  = sigmoid(w · x_i)
+    b_ik = sum of the s_ij in bin k: bins of equal width from -1 to 1, and the last bin for identical words
+    h_i  = sigmoid(w · b_i)
     a_i  = exp(v·x_i) / sum_l exp(v·x_l)
     s    = sum_i a_i h_i
 
@@ -28,9 +28,11 @@ class ANMM(PairModel):
     and 1, so the hinge loss never reaches zero and always asks for a larger difference.
 
     Unlike the paper: v and w are initialized to 0, except the weight of identical words, which is initialized to 1; the
-    authors' code initializes them uniformly from 0 to 1, which saturates the sigmoid for long right texts. A word
-    without a vector has a zero vector in the attention, where the authors use a random one. AdaGrad, not plain gradient
-    descent. gate=none adds up the h_i; gate=right or both also weights the similarities by attention over right words.
+    authors' code initializes them uniformly from 0 to 1, which saturates the sigmoid for long right texts. The word
+    vectors in the attention have length 1, where the authors use them as they are; normalize=false is their form. A
+    word without a vector has a zero vector in the attention if vectors are frozen, where the authors draw a random one.
+    AdaGrad, not plain gradient descent. gate=none adds up the h_i; gate=right or both also weights the similarities by
+    attention over right words.
 
     Settings:
       bins  number of bins, including that of identical words

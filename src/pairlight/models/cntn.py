@@ -27,7 +27,10 @@ class CNTN(DualEncoder[Array]):
     k at least 4 and 1 in the last layer, c = z, and a symmetric tensor, M^i = T^i (T^i)', with one U^i for both texts.
 
     The tensor layer is the paper's. Depth, sizes and whether the texts share weights are uncertain; the rest of the
-    encoder agrees with later code of the same university. Its filters cover all features of the layer below.
+    encoder agrees with later code of the same university.
+
+    Unlike the paper: filters cover all features of the layer below, not one feature each; the loss has no L2 penalty
+    unless weight_decay is set; word vectors have length 1 at the start.
 
     Settings:
       preset    paper, or mv-lstm for the form in the script of the MV-LSTM authors

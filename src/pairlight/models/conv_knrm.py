@@ -21,11 +21,13 @@ class ConvKNRM(PairModel):
     φ_k^ab  = sum_i log sum_j exp(-(s_ij^ab - μ_k)² / 2σ_k²)
     s       = tanh(w · φ + c)
 
-    The kernels are those of K-NRM, with the two constants of its authors' code. The relu of g and the training are as
-    we remember them and have not been checked.
+    The kernels are those of K-NRM, with the two constants of its authors' code. The relu of g and Adam at 0.001 agree
+    with a public port of the model.
 
     Unlike the paper: n-grams that extend over the end of a text are filled up with zero vectors, so that a one-word
-    text has one n-gram of each length. A gate, if used, weights an n-gram by its first word, as in K-NRM.
+    text has one n-gram of each length; word vectors have 50 dimensions unless dim is set, not 300; batches have 128
+    pairs, not 16; the weights for another domain are not learned separately. A gate, if used, weights an n-gram by its
+    first word, as in K-NRM.
 
     Settings:
       filters  size of an n-gram vector

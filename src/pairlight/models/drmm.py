@@ -33,11 +33,14 @@ class DRMM(PairModel):
     g_i  = exp(w idf_i) / sum_l exp(w idf_l),   idf = ln((N + 1) / df) over the N right texts in training
     s    = sum_i g_i z_i
 
-    Sizes, initial values and the idf formula are those of the authors' code. The paper's gate on word vectors is
-    idf=false gate=left; with idf=true, attention weights are multiplied by g_i. With gate=right, a right word counts
-    with its attention weight in the histogram. Histograms have no gradient, so word vectors are not trained.
+    Sizes and the idf formula are those of the authors' code. The loss is the paper's: hinge with margin 1. The paper's
+    gate on word vectors is idf=false gate=left; with idf=true, attention weights are multiplied by g_i. With
+    gate=right, a right word counts with its attention weight in the histogram. Histograms have no gradient, so word
+    vectors are not trained.
 
-    Unlike the paper: all weight vectors are initialized to 0, and words that do not occur in training have df = 1.
+    Unlike the paper: biases and w start at 0, where the authors' code draws biases within ±1 and w within ±0.01; the
+    margin of that code is 0.1; words that do not occur in training have df = 1; similarities are not divided by the
+    largest one of a left word.
 
     Settings:
       bins    number of bins, including that of identical words
@@ -52,7 +55,7 @@ class DRMM(PairModel):
     bounded_score = True
     # At the default lr of 0.03 so few weights learn too slowly.
     training_defaults = {"max_length": 200}  # it ranks documents
-    paper_training = {"freeze": True, "lr": 0.3, "epsilon": 1e-10}
+    paper_training = {"freeze": True, "margin": 1.0, "lr": 0.3, "epsilon": 1e-10}
 
     def __init__(
         self,

@@ -31,7 +31,8 @@ class Duet(PairModel):
 
     Unlike the paper: the sizes are for short texts (the paper has n = 10, m = 1000, hidden = 300 and pool = 100), and
     the optimizer is Adam with weight decay, not plain gradient descent. The layers are those of the authors' code, but
-    their text reader misses the n-grams at the end of a word.
+    their text reader misses the n-grams at the end of a word. A punctuation mark is a word and takes up one of the n or
+    m places, where the authors' reader removes it.
 
     Settings:
       left_length   number of words to which left texts are truncated or filled up

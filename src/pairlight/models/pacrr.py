@@ -34,10 +34,11 @@ class PACRR(PairModel):
     Windows are centered on their cell; a window of even size has its extra row and column after the cell. Rows with
     fewer than k words are padded with zeros.
 
-    Unlike the paper: texts have no fixed length, so the LSTM ends at the last word of the left text and right texts are
-    not truncated; the gates of the LSTM are sigmoids, not piecewise linear; the idf is that of our BM25; the optimizer
-    is AdaGrad, which needs fewer epochs here than Adam at 0.001. With a gate, s_ij is multiplied by the attention
-    weights of both words.
+    Unlike the paper: texts are not filled up to a fixed length, so the LSTM ends at the last word of the left text;
+    both texts are truncated after the same number of words, the training option max_length (the paper: 16 and 768),
+    and its other choice of right words, kwindow, is left out; the gates of the LSTM are sigmoids, not piecewise linear;
+    the idf is that of our BM25; the optimizer is AdaGrad, which needs fewer epochs here than Adam at 0.001. With a
+    gate, s_ij is multiplied by the attention weights of both words.
 
     Settings:
       grams  size of the largest window

@@ -40,8 +40,9 @@ class URAE(DualEncoder[Seq]):
     doubled.
 
     Unlike the paper: no parser is run. The autoencoder is trained by Adam on the training texts, not by L-BFGS on news
-    text. The eight additional features (numbers, lengths, shared words) are left out, and pairs are not shown a second
-    time with the two texts swapped.
+    text, and without a penalty on its weights. Its texts are drawn with replacement, 19,200 at the default number of
+    steps, so it does not see all of a larger dataset. The eight additional features (numbers, lengths, shared words)
+    are left out, and pairs are not shown a second time with the two texts swapped.
 
     Settings:
       grid   rows and columns of the pooled grid

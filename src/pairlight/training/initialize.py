@@ -13,7 +13,7 @@ from pairlight.data.pairs import Pairs
 from pairlight.inference.model_folder import TrainedModel
 from pairlight.models import build, model_class
 from pairlight.models.base import PairModel
-from pairlight.text.tokenizer import SPECIAL, Tokenizer
+from pairlight.text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 from pairlight.text.vectors import Vectors, load_vectors, skip_gram
 from pairlight.text.vocabulary import AnyTokenizer, fit_tokenizer
 from pairlight.training.config import TrainingConfig
@@ -113,6 +113,7 @@ def _set_word_vectors(model: PairModel, vectors: Vectors | None, freeze: bool) -
             rows[found] = torch.from_numpy(vectors.rows)[found]
             if freeze and not model.inputs.random_oov:
                 rows[~found] = 0
+                table[UNKNOWN] = 0  # the row of all words that do not occur in training
     table.requires_grad_(not freeze)
 
 
