@@ -1,6 +1,9 @@
 """The tables of the papers: every row can be built, and an experiment runs, resumes and is reported."""
 
+import gzip
 import json
+import re
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +14,7 @@ from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import split, train_dev_test
+from pairlight.datasets.paper_files import rcv1_texts, yahoo_answers
 from pairlight.evaluation.classification import best_threshold
 from pairlight.evaluation.evaluate import evaluate_scores
 from pairlight.experiments import curves, sources
@@ -76,7 +80,7 @@ def test_the_baseline_is_the_best_row_of_the_paper_that_is_not_its_own_model() -
 
 def test_options_for_one_dataset_are_used_only_there() -> None:
     table = PAPER_TABLES["mv-lstm-qa"]
-    chitchat, squad = table.datasets
+    chitchat, squad, _ = table.datasets
     for row in table.rows:
         assert chitchat.on(row) == row
         assert (squad.on(row) == row) == (row.model != "lstm-rnn")
@@ -301,7 +305,7 @@ def test_unknown_rows_and_datasets_are_named() -> None:
     with pytest.raises(InputError, match=r"No row named 'magic'.*Random Guess, BM25") as error:
         select_rows(table, "bm25,magic")
     assert error.value.option == "models"
-    with pytest.raises(InputError, match=r"No dataset named 'moon'.*chitchat, squad-sentences") as error:
+    with pytest.raises(InputError, match=r"No dataset named 'moon'.*chitchat, squad-sentences, yahoo") as error:
         select_datasets(table, "moon")
     assert error.value.option == "data"
     assert [row.label for row in select_rows(table, "mv-lstm-tensor, BM25")] == ["BM25", "MV-LSTM-Tensor"]
@@ -318,7 +322,7 @@ def small(name: str, out: Path, **given) -> Reproduction:
         ("mv-lstm-qa", {"scale": "huge"}, "scale='huge' is not one of small, full", "scale"),
         ("mv-lstm-qa", {"models": "magic"}, "magic", "models"),
         ("mv-lstm-qa", {"data": "moon"}, "moon", "data"),
-        ("match-srnn-lcs", {"models": "bm25"}, "has one model and its own data", "models"),
+        ("match-srnn-lcs", {"models": "bm25"}, "has its own models and data", "models"),
         ("mv-lstm-qa", {"finished": True, "data": "chitchat"}, "leave models and data out", "finished"),
         ("mv-lstm-qa", {"finished": True}, "No run of mv-lstm-qa at scale small is finished in", "finished"),
     ],
@@ -492,3 +496,122 @@ def test_an_experiment_with_one_form_cannot_be_run_as_published(tmp_path: Path) 
     with pytest.raises(InputError, match="one form only") as error:
         small("match-srnn-lcs", tmp_path, as_published=True)
     assert error.value.option == "as_published"
+
+
+def test_data_that_few_have_is_run_only_on_request() -> None:
+    table = PAPER_TABLES["mv-lstm-qa"]
+    assert [each.dataset for each in select_datasets(table, None)] == ["chitchat", "squad-sentences"]
+    assert [each.dataset for each in select_datasets(table, "yahoo")] == ["yahoo"]
+
+
+YAHOO = """<?xml version="1.0" encoding="UTF-8"?><ystfeed>
+<vespaadd><document type="wisdom"><uri>{uri}</uri><subject>how do I clean the red car number {uri}?</subject>
+<content>more</content><bestanswer>use warm water &amp;amp; soap &lt;br /&gt; on the red car number {uri}.</bestanswer>
+<nbestanswers><answer_item>other</answer_item></nbestanswers></document></vespaadd>"""
+
+
+def write_yahoo(folder: Path, questions: int = 60) -> None:
+    """As in L6: one document, cut in two files anywhere, the second of them gzipped."""
+    start, *rest = [YAHOO.format(uri=uri) for uri in range(questions)]
+    whole = "".join([start, *(each.partition("<ystfeed>")[2] for each in rest), "</ystfeed>"]).encode()
+    folder.mkdir(parents=True)
+    (folder / "FullOct2007.xml.part1").write_bytes(whole[: len(whole) // 2 + 3])
+    (folder / "FullOct2007.xml.part2.gz").write_bytes(gzip.compress(whole[len(whole) // 2 + 3 :]))
+
+
+def write_rcv1(folder: Path, items: int = 80) -> None:
+    """As in RCV1: one zip file a day, with an XML file in Latin-1 for each item."""
+    folder.mkdir(parents=True)
+    with zipfile.ZipFile(folder / "19960820.zip", "w") as archive:
+        for number in range(items):
+            first = f"The bank of city {number} said on Tuesday that its profit had risen,"
+            second = f"while the caf\xe9 chain number {number} closed its shops in the same quarter."
+            text = f"<text>\n<p>{first} {second}</p>\n<p>Short end.</p>\n</text>"
+            head = '<?xml version="1.0" encoding="iso-8859-1" ?>\n'
+            item = f'{head}<newsitem itemid="{number}"><title>A title</title>{text}<metadata/></newsitem>'
+            archive.writestr(f"{number}newsML.xml", item.encode("latin-1"))
+
+
+def write_quora(file: Path, pairs: int = 50) -> None:
+    file.parent.mkdir(parents=True)
+    head = '"id"\t"qid1"\t"qid2"\t"question1"\t"question2"\t"is_duplicate"\n'
+    rows = [
+        f'"{n}"\t"{2 * n}"\t"{2 * n + 1}"\t"What is\n{n % 7}?"\t"Who is {n}?"\t"{n % 3 == 0:d}"\n' for n in range(pairs)
+    ]
+    file.write_text(head + "".join(rows))
+
+
+def test_the_files_of_the_papers_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIRLIGHT_DATA", str(tmp_path))
+    write_yahoo(tmp_path / "yahoo")
+    write_rcv1(tmp_path / "rcv1")
+    write_quora(tmp_path / "quora" / "quora_duplicate_questions.tsv")
+
+    yahoo = SOURCES["yahoo"].make(None, lambda done: None)
+    assert sum(pairs.lists for pairs in yahoo.values()) == 60
+    text = next(text for text in yahoo["train"].texts if text.startswith("use"))
+    assert re.fullmatch(r"use warm water & soap on the red car number \d+\.", text)
+
+    rcv1 = SOURCES["rcv1"].make(None, lambda done: None)
+    assert sum(pairs.lists for pairs in rcv1.values()) == 80
+    assert any("café chain" in text for text in rcv1["train"].texts)
+    assert not any("title" in text for text in rcv1["train"].texts)
+
+    quora = SOURCES["quora-full"].make(None, lambda done: None)
+    assert [len(pairs) for pairs in quora.values()] == [40, 5, 5]
+    assert sum(int(pairs.labels.sum()) for pairs in quora.values()) == 17
+    assert all(pairs.lists == len(pairs) for pairs in quora.values())
+    again = SOURCES["quora-full"].make(None, lambda done: None)
+    assert [again["test"].texts[i] for i in again["test"].right] == [
+        quora["test"].texts[i] for i in quora["test"].right
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("yahoo", r"\*\.xml\*"), ("rcv1", "put the files there"), ("quora-full", "quora_dup")]
+)
+def test_missing_files_of_the_papers_are_named(name: str, words: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("PAIRLIGHT_DATA", str(tmp_path))
+    with pytest.raises(InputError, match=words):
+        SOURCES[name].make(None, lambda done: None)
+    monkeypatch.delenv("PAIRLIGHT_DATA")
+    with pytest.raises(InputError, match="PAIRLIGHT_DATA"):
+        SOURCES[name].make(None, lambda done: None)
+
+
+def test_a_damaged_file_of_the_papers_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "manner.xml"
+    file.write_text("<ystfeed><document></ystfeed>")
+    with pytest.raises(InputError, match=r"manner\.xml is not XML"):
+        list(yahoo_answers([file]))
+    (tmp_path / "1newsML.xml").write_text("<newsitem>")
+    with pytest.raises(InputError, match=r"1newsML\.xml is not a news item"):
+        list(rcv1_texts(tmp_path))
+
+
+def test_a_table_runs_on_the_files_of_the_papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIRLIGHT_DATA", str(tmp_path / "data"))
+    write_yahoo(tmp_path / "data" / "yahoo")
+    found = small("mv-lstm-qa", tmp_path / "out", models="bm25", data="yahoo")
+    (table,) = found.report.tables
+    assert next(row for row in table.rows if row.model == "bm25").ours["P@1"] is not None
+
+
+def test_other_vectors_replace_those_of_50_dimensions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    splits = train_dev_test(overlap(20, seed=0))
+    monkeypatch.setitem(SOURCES, "wikiqa", ExperimentSource("toy", "Made up.", lambda limit, progress: splits))
+    words = sorted({word for pairs in splits.values() for text in pairs.texts for word in text.split()})
+    file = tmp_path / "glove.840B.300d.txt"
+    file.write_text(
+        "".join(f"{word} {' '.join(str(n + place / 7) for place in range(300))}\n" for n, word in enumerate(words))
+    )
+    given = {"models": "anmm", "data": "wikiqa"}
+    found = small("amv-lstm-wikiqa", tmp_path / "out", vectors=str(file), **given)
+    row = next(row for row in found.report.tables[0].rows if row.model == "anmm")
+    assert (row.options["vectors"], row.seeds) == (str(file), 1)
+    (stored,) = (tmp_path / "out" / "runs").rglob("anmm*.json")
+    assert json.loads(stored.read_text())["result"]["parameters"] == 600 + 300
+    with pytest.raises(InputError, match="There is no file"):
+        small("amv-lstm-wikiqa", tmp_path / "out", vectors="missing.txt", **given)
+    with pytest.raises(InputError, match="No row of mv-lstm-qa uses glove-50d"):
+        small("mv-lstm-qa", tmp_path / "out", vectors=str(file))

@@ -37,6 +37,10 @@ def reproduce(
     as_published: Annotated[
         bool, typer.Option("--as-published", help="Train as the paper says; the report also has our form of each row.")
     ] = False,
+    vectors: Annotated[
+        Path | None,
+        typer.Option("--vectors", help="File of word vectors instead of GloVe with 50 dimensions, where rows use it."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Run the experiment of a paper and write a report.
@@ -83,6 +87,7 @@ def reproduce(
             data=data,
             finished=finished,
             as_published=as_published,
+            vectors=None if vectors is None else str(vectors),
             command=command_line(),
             executor=ProcessExecutor(jobs),
             reporter=reporter,

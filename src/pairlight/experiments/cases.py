@@ -149,8 +149,8 @@ def _pooled_cells(models: Models, figures: Path) -> Blocks:
             rows.append([f"{cell.rank}", *words, f"{cell.value:.2f}", f"{theirs[0]}, {theirs[1]}{value}"])
         positive, negative = matcher.predict([(STICK, FORMAT_STICK), (STICK, STACK)])
         blocks += [
-            f"Table 1, k = {k}: the pooled cells of the positive pair, with positions from 1 (in the paper 6 and 9 for k = "
-            "1). The positive scores "
+            f"Table 1, k = {k}: the pooled cells of the positive pair, with positions from 1 (in the paper 6 and 9 for "
+            "k = 1). The positive scores "
             f"{positive:.2f}, the negative {negative:.2f}.",
             PageTable(["cell", "word of the question", "word of the answer", "value", "paper"], rows),
         ]

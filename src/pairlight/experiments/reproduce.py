@@ -4,7 +4,7 @@ import hashlib
 import json
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -44,6 +44,7 @@ SCALES = ("small", "full")
 SEEDS = {"small": 1, "full": 3}
 LCS_SEEDS = 10
 SMALL_EPOCHS, SMALL_PATIENCE = 5, 2
+GLOVE = "glove-50d"
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,14 @@ def reproduce(
     data: str | None = None,
     finished: bool = False,
     as_published: bool = False,
+    vectors: str | None = None,
     reporter: ProgressReporter | None = None,
 ) -> Reproduction:
     """Run an experiment and write its report to `out`; finished runs are not repeated.
 
     With `as_published`, the rows are trained as the paper says, and the report has them next to our form of each row,
-    as far as that is finished in `out`.
+    as far as that is finished in `out`. `vectors` is a file that replaces the GloVe vectors of 50 dimensions in the
+    rows that use them.
 
     `models` and `data` restrict what is run: labels of rows or names of models, and names of datasets, separated by
     commas. The report always contains everything that was ever finished in `out`. With `finished` nothing is run.
@@ -88,6 +91,12 @@ def reproduce(
         )
     if name not in PAPER_TABLES and (models is not None or data is not None or finished):
         raise InputError(f"{name} has its own models and data: leave models, data and finished out.", option="models")
+    if vectors is not None and not any(
+        row.options.get("vectors") == GLOVE for row in (PAPER_TABLES[name].rows if name in PAPER_TABLES else ())
+    ):
+        raise InputError(f"No row of {name} uses {GLOVE}: leave vectors out.", option="vectors")
+    if vectors is not None and not Path(vectors).is_file():
+        raise InputError(f"There is no file {vectors}: give a file of word vectors.", option="vectors")
     if as_published and name not in PAPER_TABLES:
         raise InputError(f"{name} has one form only: leave as_published out.", option="as_published")
     reporter = reporter or ProgressReporter()
@@ -112,6 +121,9 @@ def reproduce(
         rows = [row for row in table.rows if row.label in wanted]
         name = f"{name}-{file_suffix()}"
         path = out / f"{name}-{scale}"
+    if vectors is not None:
+        rows = [_with_vectors(row, vectors) for row in rows]
+        table = replace(table, rows=tuple(_with_vectors(row, vectors) for row in table.rows))
     datasets = [] if finished else select_datasets(table, data)
     check_matplotlib()
     tables = run_table(
@@ -147,15 +159,21 @@ def select_rows(table: PaperTable, models: str | None) -> list[PaperRow]:
 
 
 def select_datasets(table: PaperTable, data: str | None) -> list[PaperDataset]:
-    """The datasets with these names, separated by commas; all datasets for None."""
+    """The datasets with these names, separated by commas; for None all that are not on request."""
     if data is None:
-        return list(table.datasets)
+        return [each for each in table.datasets if not each.on_request]
     wanted = [name.strip() for name in data.split(",")]
     known = [each.dataset for each in table.datasets]
     for name in wanted:
         if name not in known:
             raise unknown_name("dataset", name, known, option="data")
     return [each for each in table.datasets if each.dataset in wanted]
+
+
+def _with_vectors(row: PaperRow, vectors: str) -> PaperRow:
+    if row.options.get("vectors") != GLOVE:
+        return row
+    return replace(row, options={**row.options, "vectors": vectors})
 
 
 def run_table(

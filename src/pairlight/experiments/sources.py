@@ -9,7 +9,7 @@ import numpy as np
 
 from pairlight.core.errors import InputError
 from pairlight.core.progress import Progress
-from pairlight.data.pairs import concat_pairs
+from pairlight.data.pairs import Pairs, concat_pairs
 from pairlight.data.readers import read_pairs
 from pairlight.data.splits import SPLITS, Splits, train_dev_test
 from pairlight.datasets.catalog import load_dataset, positive_pairs, raw_texts
@@ -18,6 +18,7 @@ from pairlight.datasets.citation import citation
 from pairlight.datasets.completion import PROTOCOL as COMPLETION
 from pairlight.datasets.completion import completion
 from pairlight.datasets.folder import DatasetCard, read_card, write_dataset
+from pairlight.datasets.paper_files import QUORA_PROTOCOL, quora_pairs, rcv1_texts, split_pairs, yahoo_answers
 from pairlight.datasets.qa import PROTOCOL as QA
 from pairlight.datasets.qa import qa
 
@@ -68,6 +69,34 @@ def data_file(folder: str, file: str) -> Path:
     if not path.is_file():
         raise InputError(f"There is no {path}: put the file there, or choose other datasets.", option="data")
     return path
+
+
+def data_folder(name: str, pattern: str) -> list[Path]:
+    """The files of this pattern in a folder below the one that PAIRLIGHT_DATA names."""
+    data = os.environ.get("PAIRLIGHT_DATA")
+    if data is None:
+        raise InputError(f"The dataset {name} is read from files: set PAIRLIGHT_DATA to the folder that has {name}/.")
+    files = sorted((Path(data) / name).rglob(pattern))
+    if not files:
+        raise InputError(f"There is no {pattern} in {Path(data) / name}: put the files there.", option="data")
+    return files
+
+
+def _yahoo(limit: int | None, progress: Progress) -> Splits:
+    questions, answers = zip(*yahoo_answers(data_folder("yahoo", "*.xml*")), strict=True)
+    return qa(Pairs.of(questions, answers), seed=SEED, limit=limit, progress=progress)
+
+
+def _rcv1(limit: int | None, progress: Progress) -> Splits:
+    data_folder("rcv1", "*")
+    return completion(
+        rcv1_texts(Path(os.environ["PAIRLIGHT_DATA"]) / "rcv1"), seed=SEED, limit=limit, progress=progress
+    )
+
+
+def _quora_full(limit: int | None, progress: Progress) -> Splits:
+    pairs = quora_pairs(data_file("quora", "quora_duplicate_questions.tsv"))
+    return _sample(split_pairs(pairs, SEED), limit and 2 * limit // 3)
 
 
 def _chitchat(limit: int | None, progress: Progress) -> Splits:
@@ -147,4 +176,7 @@ SOURCES: dict[str, ExperimentSource] = {
     "stsb-zh": ExperimentSource("STS benchmark, Chinese", "The splits of the source.", _stsb("zh")),
     "banking77-faq": ExperimentSource("BANKING77 as a FAQ of 231 entries", "The splits of the source.", _faq),
     "quora": ExperimentSource("7,861 / 10,000 / 10,000 Quora pairs", "The splits of the source.", _quora),
+    "yahoo": ExperimentSource("Yahoo! Answers (Webscope L4 or L6)", QA, _yahoo),
+    "rcv1": ExperimentSource("Reuters RCV1", COMPLETION, _rcv1),
+    "quora-full": ExperimentSource("all Quora pairs", QUORA_PROTOCOL, _quora_full),
 }
