@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pairlight.experiments.curves import draw_curves
-from pairlight.experiments.lcs import EXAMPLE, TARGET, LcsGrid, LcsReport, LcsResult, LcsTable, TablePath
+from pairlight.experiments.lcs import EXAMPLE, TARGET, LcsReport, LcsResult, LcsTable, TablePath
 from pairlight.experiments.page import PageBlock, PageHeading, PageImage, PageTable, write_page
 from pairlight.experiments.papers import LCS
 from pairlight.experiments.records import write_record
@@ -42,7 +42,7 @@ def write_lcs_report(out: Path, report: LcsReport) -> str:
 def _table_blocks(out: Path, name: str, lengths: str, table: LcsTable) -> list[PageBlock]:
     best = table.best_run
     figure, curves = out / f"{name}-figure-4.png", out / f"{name}-curves.png"
-    draw_lcs_figure(figure, _figure_data(best.example, _shown_path(best)))
+    draw_lcs_figure(figure, _figure_data(best))
     draw_curves(curves, {f"seed {run.seed}": [run.epochs] for run in table.runs}, "error")
     sizes = ", ".join(f"{size:,} {split}" for split, size in table.sizes.items())
     found = best.example.is_optimal or best.example.is_optimal_three_gates
@@ -90,7 +90,10 @@ def _rule(run: LcsResult) -> str:
     return "the largest gate, where that of the new state counts as diagonal"
 
 
-def _figure_data(grid: LcsGrid, path: TablePath) -> LcsExample:
+def _figure_data(run: LcsResult) -> LcsExample:
     # The figure has no row and column 0 of the table, so the path counts from 0 and ends in the grid.
-    cells = tuple((i - 1, j - 1) for i, j in path if i and j)
-    return LcsExample(grid.left, grid.right, grid.states, grid.gates, cells)
+    cells = tuple((i - 1, j - 1) for i, j in _shown_path(run) if i and j)
+    grid = run.example
+    shown = 3 if grid.is_optimal_three_gates else 4  # by the paper's rule, as in its figure, or with the new state
+    gates = [[cell[:shown] for cell in row] for row in grid.gates]
+    return LcsExample(grid.left, grid.right, grid.states, gates, cells)

@@ -37,7 +37,7 @@ class LcsExample:
     left: Sequence[str]
     right: Sequence[str]
     states: Matrix  # [L][R]
-    gates: Sequence[Matrix]  # [L][R][4]: diagonal, previous row, previous column, new state
+    gates: Sequence[Matrix]  # [L][R][4]: diagonal, previous row, previous column, new state; or [L][R][3] without it
     path: Sequence[tuple[int, int]]  # the cells of `backtrace`
 
 
@@ -131,7 +131,8 @@ def lcs_figure(example: LcsExample, caption: Sequence[str] = (), missing: frozen
     left, right = list(example.left), list(example.right)
     L, R = len(left), len(right)
     table = lcs_table(left, right)
-    diagonal = [[gates[0] + gates[3] for gates in row] for row in example.gates]
+    diagonal = [[gates[0] + sum(gates[3:]) for gates in row] for row in example.gates]
+    name = "diagonal and new state" if len(example.gates[0][0]) == 4 else "diagonal"
     panels: list[tuple[str, Any, str, Sequence[tuple[int, int]]]] = [
         ("(a) dynamic programming", table[1:, 1:], "{:.0f}", lcs_path(left, right)),
         ("(b) states", example.states, "{:.2f}", example.path),
@@ -154,7 +155,7 @@ def lcs_figure(example: LcsExample, caption: Sequence[str] = (), missing: frozen
                     weight = "bold" if number == 0 and left[i] == right[j] else "normal"
                     axes.text(j, i, form.format(values[i][j]), fontsize=20 * cell, weight=weight, **style)
                     continue
-                _, above, before, _ = example.gates[i][j]
+                above, before = example.gates[i][j][1:3]
                 # Each gate is on the side of the neighbor that it admits.
                 for x, y, gate in ((-0.22, -0.22, diagonal[i][j]), (0.22, -0.22, above), (-0.22, 0.24, before)):
                     axes.text(j + x, i + y, form.format(gate), fontsize=13 * cell, **style)
@@ -164,7 +165,7 @@ def lcs_figure(example: LcsExample, caption: Sequence[str] = (), missing: frozen
         *caption,
         f"the longest common subsequence has length {table[-1, -1]}",
         "(a) its length up to each cell; bold: the two words are the same; framed: the path through the table",
-        "(b) the state of each cell; (c) its gates: diagonal and new state, previous row, previous column",
+        f"(b) the state of each cell; (c) its gates: {name}, previous row, previous column",
         "framed in (b) and (c): the path along the largest gates, from the last cell",
         *([missing_fonts_note(undrawn)] if undrawn else []),
     ]
