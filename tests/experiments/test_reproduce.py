@@ -482,6 +482,8 @@ def test_the_report_has_both_forms_and_says_under_each_table_what_they_are(tmp_p
     assert "As published:" not in ours.markdown
     both = small("mv-lstm-k", tmp_path, **{**given, "models": "bi-lstm-rnn"}, as_published=True)
     assert both.path.name == "mv-lstm-k-as-published-small"
+    assert "| model | P@1, paper | P@1, here |" in both.markdown
+    assert "| model | P@1, paper | P@1, ours |" in ours.markdown
     assert "As published: word vectors are trained" in both.markdown
     rows = {row.label: row for row in both.report.tables[0].rows}
     assert {label for label, row in rows.items() if row.seeds} == {"Bi-LSTM-RNN, as published", "Bi-LSTM-RNN, ours"}

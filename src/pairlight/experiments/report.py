@@ -9,7 +9,7 @@ from pairlight.experiments.curves import draw_curves
 from pairlight.experiments.figures import draw_bars
 from pairlight.experiments.leaderboard import mean_and_std
 from pairlight.experiments.page import PageBlock, PageHeading, PageImage, PageTable, write_page
-from pairlight.experiments.published import form_notes
+from pairlight.experiments.published import AS_PUBLISHED, form_notes
 from pairlight.experiments.records import Record, Values, write_record
 from pairlight.experiments.spec import Epochs
 
@@ -99,8 +99,9 @@ def write_report(out: Path, report: PaperReport) -> str:
 def results_table(table: ReportTable) -> PageTable:
     """The results of the paper and ours; a row that was not run has only those of the paper."""
     head = ["model"]
+    both_forms = any(row.label.endswith(AS_PUBLISHED) for row in table.rows)
     for metric in table.metrics:
-        head += [f"{metric}, paper", f"{metric}, ours", "difference"]
+        head += [f"{metric}, paper", f"{metric}, {'here' if both_forms else 'ours'}", "difference"]
     head += ["seeds", "CPU s", "p (t-test)", "p (bootstrap)"]
     rows = []
     for row in table.rows:
