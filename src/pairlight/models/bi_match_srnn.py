@@ -23,6 +23,9 @@ class BiMatchSRNN(PairModel):
     The paper says only that this form also scans from the last cell. That this scan has its own weights, and that the
     score uses both last states, is our interpretation.
 
+    Unlike the paper: biases start at zero; the matrices of the tensor start near the identity; word vectors are scaled
+    to length 1, and our experiments do not train them.
+
     Settings:
       hidden       size of the state of a cell in each direction
       channels     slices of the tensor
