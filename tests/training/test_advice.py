@@ -6,13 +6,14 @@ import pytest
 from pairlight.data.pairs import Pairs
 from pairlight.evaluation.dev_metric import dev_metric
 from pairlight.matcher import Matcher
+from pairlight.models.base import PAPER_TRAINING
 from pairlight.training.advice import advice
 from pairlight.training.config import TrainingConfig
 from pairlight.training.loop import EpochRecord, History
 from toy_pairs import overlap
 
 DEV = overlap(40, seed=5)
-CONFIG = TrainingConfig.of({}, {"metric": "MAP", "epochs": 3, "patience": 0})
+CONFIG = TrainingConfig.of(PAPER_TRAINING, {"metric": "MAP", "epochs": 3, "patience": 0})
 
 
 def history(losses=(1.0, 0.8, 0.7), metrics=(0.6, 0.7, 0.65), start=0.5, bm25=0.6) -> History:
@@ -92,7 +93,7 @@ OPTIONS = {"epochs": 2, "vectors": "none", "optimizer": "adam", "lr": 1e-9}
 
 
 def test_fit_collects_the_advice_and_prints_it_only_with_progress(pairs, capsys):
-    model = {"hidden": 4, "k": 2, "dim": 4}
+    model = {"hidden": 4, "k": 2, "dim": 4, "evidence": False}
     matcher = Matcher("mv-lstm", **model).fit(pairs, overlap(12, seed=1), progress=False, **OPTIONS)
     assert [note.split(":")[0].split(",")[0] for note in matcher.notes] == [
         "The loss has hardly moved",
