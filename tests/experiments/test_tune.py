@@ -73,7 +73,9 @@ def test_a_study_continues_where_it_stopped(tmp_path: Path) -> None:
 def test_the_learning_rate_is_searched_around_the_default_of_the_form_of_the_model(tmp_path: Path) -> None:
     executor = Answers(*[value(0.5)] * 8)
     tuned(tmp_path, 8, choices={"evidence": ["false", "true"]}, executor=executor)
-    low, high = ([spec.options["lr"] for spec in executor.specs if spec.settings["evidence"] == e] for e in (True, False))
+    low, high = (
+        [spec.options["lr"] for spec in executor.specs if spec.settings["evidence"] == e] for e in (True, False)
+    )
     assert low
     assert all(0.0001 <= lr <= 0.01 for lr in low)
     assert high
