@@ -1,20 +1,39 @@
 """Small models and random texts for tests that every model must pass."""
 
+from typing import Any
+
 import numpy as np
 import torch
 
 from pairlight.data.pairs import Pairs
 from pairlight.layers.types import Tokens
-from pairlight.models import build
+from pairlight.models import build, model_class
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 from reference import CASES, Case
 
-__all__ = ["CASES", "DISTINCT", "VOCAB", "Case", "Text", "corpus", "ngram_table", "ready", "texts", "tokens"]
+__all__ = [
+    "CASES",
+    "DISTINCT",
+    "VOCAB",
+    "Case",
+    "Text",
+    "bare",
+    "corpus",
+    "ngram_table",
+    "ready",
+    "texts",
+    "tokens",
+]
 
 VOCAB = 30
 DISTINCT = 40  # distinct words in the table of character n-grams
 Text = list[int]
+
+
+def bare(name: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The settings of a model with evidence turned off, where the model takes it."""
+    return (settings or {}) | ({"evidence": False} if model_class(name).takes_evidence else {})
 
 
 def ngram_table() -> np.ndarray:

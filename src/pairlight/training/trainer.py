@@ -180,8 +180,10 @@ def prepare_training(
     scorer = ModelScorer(model, built, tokenizer, config.max_length, oov)
     texts = scorer.tokenize(pairs.texts, pairs.left, pairs.right)
     built.to(place)
-    if init is None or not built.statistics_are_weights:
+    if init is None:
         built.fit_statistics(texts, pairs)
+    elif not built.statistics_are_weights:  # those of evidence are: its linear layer was fitted to them
+        built.without_evidence.fit_statistics(texts, pairs)
     return Preparation(config, scorer, texts, labeled, dev, {"train": _summary(pairs), "dev": _summary(dev)})
 
 
