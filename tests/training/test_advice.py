@@ -1,5 +1,7 @@
 """Training compares itself with BM25 and with its start, and says so when the model does not learn."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,12 @@ def test_training_that_does_not_help_is_reported():
         "Training did not help: dev MAP was 0.7500 before it and at most 0.7000 after an epoch, so the model is kept "
         "as it was; lower lr=0.03, or use more training pairs."
     )
+
+
+def test_what_the_fit_of_the_evidence_reached_counts_as_before_training():
+    fitted = replace(history(start=0.4), best_epoch=0, best=0.72)
+    (note,) = advice(fitted, CONFIG, DEV)
+    assert note.startswith("Training did not help: dev MAP was 0.7200 before it and at most 0.7000 after an epoch")
 
 
 def test_a_model_that_has_not_moved_is_not_told_to_raise_and_to_lower_the_learning_rate():
