@@ -20,9 +20,7 @@ from toy_pairs import overlap
 
 def case(name: str, **settings: object) -> Case:
     """The first case of a model with these settings, in the form of its paper."""
-    return bare_case(
-        next(each for each in CASES if each.name == name and settings.items() <= each.settings.items())
-    )
+    return bare_case(next(each for each in CASES if each.name == name and settings.items() <= each.settings.items()))
 
 
 @pytest.mark.parametrize("interaction", ["cosine", "cosine-per-direction", "tensor"])
