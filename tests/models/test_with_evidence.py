@@ -9,7 +9,7 @@ import torch
 from models.toy import CASES, VOCAB, Case, corpus, ready, subwords_of, texts, tokens
 from pairlight import Matcher
 from pairlight.data.statistics import document_frequency
-from pairlight.layers.evidence import SUBWORDS, subword_idf
+from pairlight.layers.evidence import FEATURES, SUBWORDS, subword_idf
 from pairlight.models import MODELS, build, model_class
 from pairlight.models.base import PAPER_TRAINING, DualEncoder, PairModel
 from pairlight.models.with_evidence import DualWithEvidence, WithEvidence
@@ -62,7 +62,19 @@ def test_an_untrained_model_has_the_score_of_the_evidence_alone(name):
     with torch.no_grad():
         expected = model.evidence(left.subwords, right.subwords)
         assert float(expected.std()) > 0.1
+        assert model.evidence.linear.weight[0].tolist() == list(FEATURES.values())
+        np.testing.assert_array_equal(model.evidence.idf, subword_idf(np.zeros(SUBWORDS, np.int64), 0))
         assert torch.equal(model(left, right), expected)
+
+
+@pytest.mark.parametrize(
+    "settings", [{"gate": "both", "hidden": 5, "dim": 6}, {"gate": "right", "hidden": 5, "dim": 6}], ids=str
+)
+def test_encodings_of_both_texts_match_as_the_texts_do(settings):
+    model = ready(Case("mv-lstm", settings | {"evidence": True}))
+    left, right = tokens(model, LEFT), tokens(model, RIGHT)
+    with torch.no_grad():
+        assert_equal(model.match(model.encode_left(left), model.encode_right(right)), model(left, right))
 
 
 @every_kind
