@@ -9,6 +9,7 @@ from reference.registry import DIM, reference
     *({"gate": gate, "k": 4, "hidden": 5, "mlp": 7, **DIM} for gate in ("none", "left", "right", "both")),
     {"gate": "left", "k": 4, "hidden": 5, "mlp": 0, **DIM},
     {"rescale": True, "interaction": "tensor", "k": 3, "hidden": 5, "mlp": 7, **DIM},
+    {"residual": True, "k": 3, "hidden": 5, "mlp": 7, **DIM},
 )
 def amv_lstm(weights, settings, left, right, ngrams):
     return mv_lstm(weights, settings, left, right, ngrams)  # with other defaults

@@ -20,7 +20,7 @@ from pairlight.experiments.records import FORMAT, Record, Value
 from pairlight.experiments.runner import RunLog, check_failures, run_all
 from pairlight.experiments.runs import train_run
 from pairlight.experiments.sources import make_source, read_source
-from pairlight.experiments.spec import RunResult, RunSpec, with_seed
+from pairlight.experiments.spec import RunResult, RunSpec, in_paper_form, with_seed
 from pairlight.experiments.store import ResultStore
 from pairlight.explain.data import Explanation
 from pairlight.explain.render.image import draw_explanation
@@ -119,7 +119,7 @@ def run_case(
 
 
 def _spec(row: PaperRow, scale: str, seed: int) -> RunSpec:
-    settings = with_seed(row.model, {**row.settings, "evidence": False}, seed)
+    settings = with_seed(row.model, in_paper_form(row.model, row.settings), seed)
     small: dict[str, Value] = {"epochs": SMALL_EPOCHS} if scale == "small" else {}
     return RunSpec(row.model, seed, settings, {**row.options, **small})
 

@@ -94,7 +94,7 @@ def evaluate_last_epoch(spec: RunSpec, splits: Splits) -> RunResult:
     """
     started = time.process_time()
     scores, metric = _SplitScores(splits), default_metric(splits["dev"])
-    measured: list[dict[str, float]] = []  # from epoch 0 on
+    measured: list[dict[str, float]] = []  # as in `evaluate_every_epoch`
 
     def count_epochs(scorer: ModelScorer) -> float:
         measured.append({split: dev_metric(splits[split], scores.of(scorer, split), metric) for split in ON_CURVES})
@@ -104,6 +104,7 @@ def evaluate_last_epoch(spec: RunSpec, splits: Splits) -> RunResult:
     scorer = run.trained.scorer()
     dev, test = (scores.of(scorer, split) for split in ON_CURVES)
     on_test = evaluate_scores(splits["test"], test)
+    after_epochs = measured[len(measured) - len(run.history.epochs) :]
     return RunResult(
         model=spec.model,
         seed=spec.seed,
@@ -112,8 +113,8 @@ def evaluate_last_epoch(spec: RunSpec, splits: Splits) -> RunResult:
         dev=evaluate_scores(splits["dev"], dev).metrics,
         test=on_test.metrics,
         epochs=tuple(
-            replace(epoch, metric=measured[epoch.epoch]["dev"], test=measured[epoch.epoch]["test"])
-            for epoch in epochs_of(run.history)
+            replace(epoch, metric=values["dev"], test=values["test"])
+            for epoch, values in zip(epochs_of(run.history), after_epochs, strict=True)
         ),
         train_seconds=train_seconds(run.history),
         seconds=round(time.process_time() - started, 1),
@@ -129,7 +130,7 @@ def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
     """
     started = time.process_time()
     scores_of = _SplitScores(splits)
-    on_dev: list[float] = []  # from epoch 0 on
+    on_dev: list[float] = []  # before training, after the fit of a linear layer if there is one, after every epoch
     on_test: list[float] = []
 
     def evaluate(scorer: ModelScorer) -> tuple[EvaluationResult, EvaluationResult, Scores]:
@@ -149,6 +150,7 @@ def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
 
     run = run_training(spec, splits, {**spec.options, **CLASSIFICATION}, dev_accuracy)
     dev, test, scores = evaluate(run.trained.scorer())
+    before = 0 if run.trained.model.linear_layer() is None else 1
     return RunResult(
         model=spec.model,
         seed=spec.seed,
@@ -157,7 +159,8 @@ def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
         dev=dev.metrics,
         test=test.metrics,
         epochs=tuple(
-            replace(epoch, metric=on_dev[epoch.epoch], test=on_test[epoch.epoch]) for epoch in epochs_of(run.history)
+            replace(epoch, metric=on_dev[before + epoch.epoch], test=on_test[before + epoch.epoch])
+            for epoch in epochs_of(run.history)
         ),
         train_seconds=train_seconds(run.history),
         seconds=round(time.process_time() - started, 1),
