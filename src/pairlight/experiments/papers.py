@@ -53,6 +53,7 @@ class PaperTable:
     rows: tuple[PaperRow, ...]
     datasets: tuple[PaperDataset, ...]
     every_epoch: bool = False  # whether test accuracy is measured after every epoch
+    one_form: bool = False  # whether its rows are not those of a paper, so that there is no published form
 
 
 # Chosen on dev from a few values; docs/experiments.md describes how. These datasets are small: if word vectors are
@@ -134,6 +135,35 @@ _TABLE_3 = (
     _qa("MV-LSTM-Tensor", "mv-lstm", 0.766, 0.869, interaction="tensor", k=5),
 )
 
+
+def _changed(row: PaperRow, changes: Mapping[str, tuple[Values, Values]]) -> tuple[PaperRow, ...]:
+    """The row itself, and one row for each change of its settings and options, without results of the paper."""
+    row = replace(row, results={})
+    return row, *(
+        replace(
+            row,
+            label=f"{row.label}, {name}",
+            settings={**row.settings, **settings},
+            options={**row.options, **options},
+        )
+        for name, (settings, options) in changes.items()
+    )
+
+
+_MV_LSTM_CHANGES: dict[str, tuple[Values, Values]] = {
+    "word vectors trained": ({}, {"freeze": False}),
+    "ε = 1e-10": ({}, {"epsilon": 1e-10}),
+    "vectors not normalized": ({}, {"normalize": False}),
+    "skip-gram vectors": ({}, {"vectors": "skip-gram"}),
+}
+_AMV_LSTM_CHANGES: dict[str, tuple[Values, Values]] = {
+    "rescale=false": ({"rescale": False}, {}),
+    "mlp=0": ({"mlp": 0}, {}),
+    "rescale=false, mlp=0": ({"rescale": False, "mlp": 0}, {}),
+    "word vectors trained": ({}, {"freeze": False}),
+    "ε = 0.1": ({}, {"epsilon": 0.1}),
+    "vectors not normalized": ({}, {"normalize": False}),
+}
 
 PAPER_TABLES: dict[str, PaperTable] = {
     "mv-lstm-k": PaperTable(
@@ -286,6 +316,21 @@ PAPER_TABLES: dict[str, PaperTable] = {
             PaperDataset("quora-full", "all 404,351 Quora pairs", ("accuracy",), "MATCHPYRAMID", on_request=True),
         ),
         every_epoch=True,
+    ),
+    "mv-lstm-departures": PaperTable(
+        "What each departure from the MV-LSTM paper changes",
+        (
+            *_changed(_completion("MV-LSTM-Cosine", "mv-lstm", interaction="cosine", k=5), _MV_LSTM_CHANGES),
+            *_changed(_completion("MV-LSTM-Tensor", "mv-lstm", interaction="tensor", k=5), _MV_LSTM_CHANGES),
+        ),
+        (PaperDataset("sotu", "Reuters RCV1", _QA_METRICS, "MV-LSTM-Cosine"),),
+        one_form=True,
+    ),
+    "amv-lstm-departures": PaperTable(
+        "What each departure from the aMV-LSTM paper changes",
+        _changed(_wikiqa("aMV-LSTM (Q)", "amv-lstm", 0, 0, 0, gate="left"), _AMV_LSTM_CHANGES),
+        (PaperDataset("wikiqa", "WikiQA split at random 8:1:1", ("MAP", "nDCG@3", "nDCG@5"), "aMV-LSTM (Q)"),),
+        one_form=True,
     ),
 }
 

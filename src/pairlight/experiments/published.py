@@ -44,10 +44,11 @@ _AMV_LSTM = (
     "all models have the same loss (hinge for ranking lists, cross-entropy for labels), optimizer and number of epochs "
     "(400 on WikiQA, 500 on Quora), and the model at the end of training is measured. The paper does not name its "
     "optimizer, learning rate or batch size: here AdaGrad with the learning rate 0.03 and batches of 128. It does not "
-    "say whether GloVe vectors are trained: here they are not, except in K-NRM. They have 50 dimensions, 300 in the "
-    "paper.",
+    "say whether GloVe vectors are trained: here they are not, except in K-NRM. They have 50 dimensions unless other "
+    "vectors are given, 300 in the paper.",
 )
-FORMS: Mapping[str, tuple[str, str]] = {
+_CHANGES = ("Every row differs from the first row of its model in what its name says.",)
+FORMS: Mapping[str, tuple[str, ...]] = {
     "mv-lstm-k": _MV_LSTM,
     "mv-lstm-k-all": _MV_LSTM,
     "mv-lstm-qa": _MV_LSTM,
@@ -57,6 +58,8 @@ FORMS: Mapping[str, tuple[str, str]] = {
     "tutorial-qa": _MATCH_SRNN,
     "amv-lstm-wikiqa": _AMV_LSTM,
     "amv-lstm-quora": _AMV_LSTM,
+    "mv-lstm-departures": _CHANGES,
+    "amv-lstm-departures": _CHANGES,
 }
 
 

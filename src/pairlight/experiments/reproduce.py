@@ -97,7 +97,7 @@ def reproduce(
         raise InputError(f"No row of {name} uses {GLOVE}: leave vectors out.", option="vectors")
     if vectors is not None and not Path(vectors).is_file():
         raise InputError(f"There is no file {vectors}: give a file of word vectors.", option="vectors")
-    if as_published and name not in PAPER_TABLES:
+    if as_published and (name not in PAPER_TABLES or PAPER_TABLES[name].one_form):
         raise InputError(f"{name} has one form only: leave as_published out.", option="as_published")
     reporter = reporter or ProgressReporter()
     log = RunLog(reporter)
