@@ -66,9 +66,7 @@ def _cosines(encode: Encode, pairs: Pairs) -> Vectors:
 def _word_llama(texts: Sequence[str]) -> Vectors:
     """The sums of the vectors of a text's subwords, which have the cosine of their means."""
     tokenized, table = SUBWORDS.tokenize(texts, 512), subword_vectors()
-    return np.stack(
-        [table[tokenized.ids[a:b]].astype(np.float32).sum(0) for a, b in pairwise(tokenized.start)]
-    )
+    return np.stack([table[tokenized.ids[a:b]].astype(np.float32).sum(0) for a, b in pairwise(tokenized.start)])
 
 
 def _folder() -> Path:

@@ -5,7 +5,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,7 @@ SEEDS = 3
 DEV_LISTS = 500  # of a cut dataset: more would cost more than the training
 MARGIN = 0.01  # below BM25 that a model may be on test without counting as worse
 ROUNDS = 2000  # of the bootstrap
+ROUNDING = 1e-6  # of stored metrics
 VERSION = 1  # to be raised when a model changes, so that its runs are repeated
 
 
@@ -53,7 +54,8 @@ class PanelRun:
         """Identifies the run with everything it depends on: settings, training options and the panel's version."""
         kind = model_class(self.spec.model)
         config = TrainingConfig.of(kind.training_options(self.spec.settings), {**self.spec.options})
-        about = [VERSION, self.dataset, self.cut, asdict(self.spec), config.as_dict()]
+        spec = {name: getattr(self.spec, name) for name in ("model", "seed", "settings", "options")}
+        about = [VERSION, self.dataset, self.cut, spec, config.as_dict()]
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -78,7 +80,7 @@ class PanelResult(Record):
 
     @property
     def passes_dev(self) -> bool:
-        return self.dev["model"] >= max(self.dev["start"], self.dev["bm25"])
+        return self.dev["model"] >= max(self.dev["start"], self.dev["bm25"]) - ROUNDING
 
     @property
     def passes_test(self) -> bool:
