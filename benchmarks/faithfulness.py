@@ -21,7 +21,7 @@ from pairlight.experiments.executor import Completed, Failed, ProcessExecutor
 from pairlight.experiments.records import Record
 from pairlight.experiments.runner import run_all
 from pairlight.experiments.runs import train_run
-from pairlight.experiments.spec import RunSpec, plan_run
+from pairlight.experiments.spec import RunSpec, plan_runs
 from pairlight.experiments.store import ResultStore
 from pairlight.explain.faithfulness import DELETED_FRACTIONS, DeletionCurve, deletion_curves
 from pairlight.matcher import Matcher
@@ -75,7 +75,7 @@ def run(models: list[str], pairs: int, folder: Path | None, out: Path) -> None:
         print(f"{run.spec.model}: {run.error}", file=sys.stderr, flush=True)
 
     run_all(
-        [plan_run(DATASET, name, 1, {}) for name in models],
+        plan_runs(models, [1], {}),
         partial(measure_model, out, pairs),
         load_dataset(DATASET, folder),
         ResultStore(out / f"{pairs}-pairs", FaithfulnessResult),

@@ -34,19 +34,20 @@ Encode = Callable[[Sequence[str]], Vectors]
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.zero_shot", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("build", "benchmarks", "zero_shot.json"))
+    parser.add_argument("--data", default=",".join(PANEL), help="datasets of the panel, separated by commas")
     given = parser.parse_args()
     torch.set_num_threads(1)
     encoders: dict[str, Encode] = {"WordLlama": _word_llama, "model2vec": _model2vec(), "MiniLM": _mini_lm()}
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
-        for dataset in PANEL:
+        for dataset in given.data.split(","):
             make_source(dataset, "full", Path(name), lambda done: None)
             splits = read_source(dataset, "full", Path(name))
             for model, encode in encoders.items():
                 row = {"model": model, "dataset": dataset, **_measure(encode, splits["dev"], splits["test"])}
                 print(row, flush=True)
                 found.append(row)
-    write_json(given.out, found)
+                write_json(given.out, found)
 
 
 def _measure(encode: Encode, dev: Pairs, test: Pairs) -> dict[str, Any]:
@@ -54,7 +55,13 @@ def _measure(encode: Encode, dev: Pairs, test: Pairs) -> dict[str, Any]:
     metric, started = default_metric(dev), time.process_time()
     threshold = best_threshold(_cosines(encode, dev), dev.labels) if metric == "accuracy" else None
     value = evaluate_scores(test, _cosines(encode, test), threshold=threshold).metrics[metric]
-    return {"metric": metric, "test": round(value, 4), "seconds": round(time.process_time() - started, 1)}
+    pairs = len(dev) * (metric == "accuracy") + len(test)
+    return {
+        "metric": metric,
+        "test": round(value, 4),
+        "pairs": pairs,
+        "seconds": round(time.process_time() - started, 1),
+    }
 
 
 def _cosines(encode: Encode, pairs: Pairs) -> Vectors:

@@ -20,14 +20,14 @@ def test_the_demo_writes_a_model_and_a_page_and_can_be_run_again(toy, run, tmp_p
     for _ in range(2):
         code, said, _ = run("demo", "--out", out)
         assert code == 0
-        assert "mv-lstm" in said
+        assert "late-interaction" in said
         assert {"config.json", "model.safetensors", "explained.html"} <= {each.name for each in out.iterdir()}
 
 
 def test_the_result_as_json_has_metrics_and_examples(toy, run, tmp_path):
     found = json.loads(run("demo", "--out", tmp_path / "shown", "--json")[1])
-    assert set(found) == {"results", "examples", "page", "model", "seconds"}
-    assert {"P@1", "MRR"} <= set(found["results"]["mv-lstm"])
+    assert set(found) == {"ranked", "results", "examples", "page", "model", "seconds"}
+    assert {"P@1", "MRR"} <= set(found["results"]["late-interaction"])
     assert set(found["examples"][0]["candidates"][0]) == {"text", "score", "positive"}
 
 

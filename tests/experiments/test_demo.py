@@ -24,8 +24,8 @@ def test_the_demo_leaves_a_model_and_a_page_and_can_be_run_again(toy: None, tmp_
     out = tmp_path / "demo"
     found = [run_demo(out) for _ in range(2)][1]
     assert {"config.json", "model.safetensors", "explained.html"} <= {file.name for file in out.iterdir()}
-    assert list(found.results) == ["random", "bm25", "mv-lstm"]
-    assert list(found.results["mv-lstm"]) == ["P@1", "MRR"]
+    assert list(found.results) == ["random", "bm25", "late-interaction"]
+    assert list(found.results["late-interaction"]) == ["P@1", "MRR"]
     assert len(found.examples) == 3
     for example in found.examples:
         scores = [candidate.score for candidate in example.candidates]

@@ -10,7 +10,7 @@ from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter
 from pairlight.experiments.executor import Completed, Failed, ProcessExecutor, SerialExecutor
 from pairlight.experiments.runner import RunLog, check_failures, run_all, specs_of_seeds
-from pairlight.experiments.spec import RunSpec, plan_run, plan_runs
+from pairlight.experiments.spec import RunSpec, plan_runs
 from pairlight.experiments.store import ResultStore
 from toy_pairs import overlap
 
@@ -104,18 +104,15 @@ def test_every_way_to_train_a_model_has_a_file_name_of_its_own() -> None:
     assert specs[0].name.startswith("a-1-")
 
 
-def test_planned_runs_use_the_settings_for_a_dataset_and_the_given_options_first() -> None:
-    run = plan_run("wikiqa", "mv-lstm", 2, {"patience": 1})
-    assert run.settings == {"interaction": "cosine-per-direction", "k": 100}
-    assert (run.options["vectors"], run.options["patience"], run.seed) == ("glove-50d", 1, 2)
-    assert plan_run("my.tsv", "mv-lstm", 1, {}) == RunSpec("mv-lstm", 1, {}, {})
-    assert plan_run("my.tsv", "random", 3, {}).settings == {"seed": 3}
-    runs = plan_runs("my.tsv", ["bm25", "random"], [1, 2], {})
+def test_planned_runs_have_the_defaults_of_their_models_and_the_given_options() -> None:
+    assert plan_runs(["mv-lstm"], [2], {"patience": 1}) == [RunSpec("mv-lstm", 2, {}, {"patience": 1})]
+    runs = plan_runs(["bm25", "random"], [1, 2], {})
+    assert [each.settings for each in runs] == [{}, {}, {"seed": 1}, {"seed": 2}]
     assert [(each.model, each.seed) for each in runs] == [("bm25", 1), ("bm25", 2), ("random", 1), ("random", 2)]
 
 
 def test_planning_refuses_unknown_models_and_invalid_options() -> None:
     with pytest.raises(InputError, match="magic"):
-        plan_runs("my.tsv", ["magic"], [1], {})
+        plan_runs(["magic"], [1], {})
     with pytest.raises(InputError, match="lr=0"):
-        plan_runs("my.tsv", ["bm25"], [1], {"lr": 0.0})
+        plan_runs(["bm25"], [1], {"lr": 0.0})

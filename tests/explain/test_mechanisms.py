@@ -254,7 +254,7 @@ def test_truncated_words_are_counted_but_not_explained():
     long = "bama " * (made.scorer.max_length + 3)
     it = made.explain(long, "bama")
     assert (len(it.left.words), it.left.truncated) == (made.scorer.max_length, 3)
-    assert "The model reads the first 50 of the 53 words of the left text." in it.notes
+    assert "The model reads the first 1000 of the 1003 words of the left text." in it.notes
 
 
 @pytest.mark.parametrize("name", ["arc-i", "arc-ii", "duet"])

@@ -52,4 +52,4 @@ def test_training_continues_from_a_ready_made_model():
     pairs = overlap(10, seed=0)
     matcher = Matcher("late-interaction").fit(pairs, pairs, init="qa-small", epochs=0, progress=False)
     start = Matcher.load("qa-small")
-    assert matcher.scorer.model.project.equal(start.scorer.model.project)
+    assert matcher.scorer.model.embed.project.equal(start.scorer.model.embed.project)

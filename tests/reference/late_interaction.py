@@ -35,7 +35,7 @@ def pair_features(x, y, r, q, left, right, average_length, k):
 
 @reference("late-interaction", {"k": 4, "hidden": 5}, {"k": 90, "hidden": 3})
 def late_interaction(weights, settings, left, right, ngrams):
-    x, y = ([a @ weights["project"] for a in static_vectors(text)] for text in (left, right))
+    x, y = ([a @ weights["embed.project"] for a in static_vectors(text)] for text in (left, right))
     rho = np.abs(weights["weights.weight"]) + 1e-3
     r, q = ([rho[word if word < len(rho) else 0] for word in text] for text in (left, right))
     f = pair_features(x, y, r, q, left, right, float(weights["features.average_length"]), settings["k"])

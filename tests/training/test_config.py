@@ -8,7 +8,7 @@ from pairlight.training.config import TrainingConfig
 
 def test_given_options_override_the_models_defaults_and_these_pairlights():
     options = TrainingConfig.of({"lr": 0.5, "loss": "listwise"}, {"lr": 0.7})
-    assert (options.lr, options.loss, options.batch) == (0.7, "listwise", 128)
+    assert (options.lr, options.loss, options.batch) == (0.7, "listwise", 32)
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,8 @@ class Objective:
                 total += y * math.log1p(math.exp(-s[0])) + (1 - y) * math.log1p(math.exp(s[0]))
             else:
                 total += (float(self.label[number]) - s[0]) ** 2
-        return (total + 0.1 * float(((w - self.start) ** 2).sum())) / len(self.f)
+        penalty = 0.1 * max(1, 100 / len(self.f))
+        return (total + penalty * float(((w - self.start) ** 2).sum())) / len(self.f)
 
     def gradient(self, w: np.ndarray) -> np.ndarray:
         steps = 1e-5 * np.eye(len(w))
@@ -153,8 +154,9 @@ def test_with_one_example_the_weights_stay_near_their_start():
         assert 0.1 * distance < copies * objective(before)
         return math.sqrt(distance)
 
-    assert 1 < moved(1) < 6
+    assert 0.01 < moved(1) < 1
     assert moved(30) > 1.3 * moved(1)
+    assert moved(200) > 1.1 * moved(30)
 
 
 def test_without_a_linear_layer_nothing_is_fitted():
@@ -246,7 +248,7 @@ def test_the_untrained_model_and_the_fit_are_both_measured_on_dev():
     matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(LISTS, LISTS, **OPTIONS, epochs=1, lr=1e-9, progress=False)
     untrained = Matcher("mv-lstm", **SMALL["mv-lstm"])
     assert matcher.history.best_epoch == 0
-    assert matcher.history.best > matcher.history.start
+    assert matcher.history.best >= matcher.history.start
     assert matcher.evaluate(LISTS).metrics["MAP"] == pytest.approx(matcher.history.best)
     assert untrained.evaluate(LISTS).metrics["MAP"] == pytest.approx(matcher.history.start, abs=0.05)
 

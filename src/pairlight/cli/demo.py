@@ -18,9 +18,9 @@ def demo(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Rank with a ready-made model, then train and explain one on State of the Union speeches.
+    """Rank with a ready-made model, then train and explain one.
 
-    It learns which clause completes a sentence.
+    It learns which clause of a State of the Union speech completes a sentence.
     """
     from pairlight.experiments.demo import run_demo
 
