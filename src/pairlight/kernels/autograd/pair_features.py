@@ -45,8 +45,8 @@ def pair_features(
     device = words.units.device
     left_ids = check.integers("left_ids", left_ids, device)
     right_ids = check.integers("right_ids", right_ids, device)
-    left = check.lengths("left_lengths", left_lengths, *left_ids.shape, device)
-    right = check.lengths("right_lengths", right_lengths, *right_ids.shape, device)
+    left = check.lengths("left_lengths", left_lengths, left_ids.shape[0], left_ids.shape[1], device)
+    right = check.lengths("right_lengths", right_lengths, right_ids.shape[0], right_ids.shape[1], device)
     pairs = TextPairs(left_ids, right_ids, left, right)
     native = native_for(words.units) if words.units.dtype == torch.float32 else None
     if native is None:

@@ -38,7 +38,7 @@ class _Call(ctypes.Structure):
 
     _fields_ = (
         *pointers(*WordTable._fields, *TextPairs._fields),
-        *numbers(*"vocabulary weighted dim lefts pairs left_words right_words k threads".split()),
+        *numbers("vocabulary", "weighted", "dim", "lefts", "pairs", "left_words", "right_words", "k", "threads"),
         ("fixed", ctypes.c_double),
         ("by_word", ctypes.c_double),
         *pointers("features"),
