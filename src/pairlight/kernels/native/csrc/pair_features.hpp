@@ -57,6 +57,7 @@ class PairFeaturesRun {
   static constexpr int64_t KEPT = 512 * 1024;  // bytes of these cells, which then stay in the cache
   static constexpr int MOST = 8;               // rows of the highest tile
   static constexpr int NUMBERS = 9;            // features before the k largest cells
+  static constexpr int SOME = 64;              // cells that are sorted by comparing each with each
 
   // The buffers of a task.
   struct Memory {
@@ -71,7 +72,8 @@ class PairFeaturesRun {
     Buffer<int32_t> id, slot, at;  // a hash table from ids to numbers of distinct words
     // Of a pair.
     Buffer<V> rows, matches;
-    Buffer<T> columns, plain, weighted;
+    Buffer<const T *> text;  // the vectors of one text, with the factors of its two sums
+    Buffer<T> plain, weighted, right_sums, columns, found;
     Buffer<int32_t> where;    // the distinct word of every word of the texts that are looked at together
     Buffer<int64_t> ignored;  // positions of the k largest cells
     int hashes;               // a power of two, less one
@@ -80,12 +82,13 @@ class PairFeaturesRun {
         : words(self.high * self.call.dim), weights(self.high), edge(1), ids(self.high), sums(2 * self.call.dim),
           row(self.room + MOST), cells(int64_t(self.room + greatest(L, MOST)) * self.high), largest(self.room / L + 1),
           norm(self.room), weight(self.room), same(self.room), id(self.room), slot(hashes), at(hashes),
-          rows(self.high), matches(self.high), columns(self.longest + L), plain(self.longest), weighted(self.longest),
+          rows(self.high), matches(self.high), text(self.most()), plain(self.most()), weighted(self.most()),
+          right_sums(2 * self.call.dim), columns(self.longest), found(SOME + 2 * L),
           where(int64_t(self.size) * self.longest), ignored(self.call.k), hashes(hashes - 1) {}
 
     bool complete() const {
       return words && weights && edge && ids && sums && row && cells && largest && norm && weight && same && id &&
-             slot && at && rows && matches && columns && plain && weighted && where && ignored;
+             slot && at && rows && matches && text && plain && weighted && right_sums && columns && found && where && ignored;
     }
   };
 
@@ -95,6 +98,7 @@ class PairFeaturesRun {
     T total, length, weighted_length;  // the sum of its weights, the lengths of its sums
   };
 
+  int most() const { return greatest(longest, high * L); }  // words of any text
   int64_t parts() const { return (times + size - 1) / size; }
   int64_t groups() const { return call.lefts * parts(); }
   int64_t together() const { return times && times < FEW ? FEW / times : 1; }
@@ -143,11 +147,14 @@ class PairFeaturesRun {
   bool read_left(int64_t left, Left &of, Memory &memory) const {
     const int64_t *ids = call.left_ids + left * call.left_words;
     const int m = int(call.left[left]), dim = int(call.dim);
-    T *sums = memory.sums;
     of = Left{m, padded(m, L) / L, 0, 0, 0};
-    for (int i = 0; i < m; i++)
+    for (int i = 0; i < m; i++) {
       if (!known(ids[i])) return false;
-    for (int d = 0; d < 2 * dim; d++) sums[d] = 0;
+      prefetch(memory.text[i] = call.units + ids[i] * dim);
+      const T weight = weight_of(ids[i]), norm = call.norms[ids[i]];
+      memory.plain[i] = norm, memory.weighted[i] = weight * norm;
+      of.total += weight;
+    }
     for (int w = 0; w < of.vectors; w++) {
       const T *row[L];
       int count[L];
@@ -158,16 +165,12 @@ class PairFeaturesRun {
         memory.ids[w][l] = real ? int32_t(id) : -1;
         memory.weights[w][l] = real ? weight_of(id) : T(0);
         memory.edge[0][l] = real ? T(0) : -T(INFINITY);  // in the end, that of the last vector
-        if (!real) continue;
-        const T norm = call.norms[id], weight = weight_of(id);
-        for (int d = 0; d < dim; d++) sums[d] += norm * row[l][d], sums[dim + d] += weight * norm * row[l][d];
-        of.total += weight;
       }
       gather<T>(row, count, dim, 1, memory.words + w, of.vectors);
     }
-    for (int d = 0; d < dim; d++)
-      of.length += sums[d] * sums[d], of.weighted_length += sums[dim + d] * sums[dim + d];
-    of.length = length(of.length), of.weighted_length = length(of.weighted_length);
+    add_up(m, memory, memory.sums);
+    const T *sums = memory.sums;
+    of.length = length(dot(sums, sums)), of.weighted_length = length(dot(sums + dim, sums + dim));
     return true;
   }
 
@@ -187,6 +190,7 @@ class PairFeaturesRun {
       if (!memory.slot[hash]) {
         memory.at[hash] = id, memory.id[distinct] = id;
         memory.row[distinct] = call.units + int64_t(id) * call.dim;
+        if (distinct < MOST) prefetch(memory.row[distinct]);  // those of the first tile
         memory.norm[distinct] = call.norms[id], memory.weight[distinct] = weight_of(id);
         memory.slot[hash] = ++distinct;
       }
@@ -249,7 +253,7 @@ class PairFeaturesRun {
       const int32_t s = where[j];
       const T weight = memory.weight[s], norm = memory.norm[s];
       total += weight;
-      memory.plain[j] = norm, memory.weighted[j] = weight * norm;
+      memory.plain[j] = norm, memory.weighted[j] = weight * norm, memory.text[j] = memory.row[s];
       if (!of.m) continue;
       memory.columns[j] = largest[s];
       similar += weight * largest[s];
@@ -270,7 +274,11 @@ class PairFeaturesRun {
       same_left += weight * smaller(tf, one);
       bm25 += weight * tf / (tf + saturation);
     }
-    cosines(of, n, where, memory, out);
+    add_up(n, memory, memory.right_sums);
+    const T *left_sums = memory.sums, *sums = memory.right_sums;
+    out[0] = dot(left_sums, sums) / (of.length * length(dot(sums, sums)));
+    left_sums += call.dim, sums += call.dim;
+    out[1] = dot(left_sums, sums) / (of.weighted_length * length(dot(sums, sums)));
     out[2] = sum<T>(similar_left) / of.total, out[3] = similar / total;
     out[4] = sum<T>(same_left) / of.total, out[5] = same / total;
     out[6] = sum<T>(bm25) / of.total;
@@ -278,45 +286,42 @@ class PairFeaturesRun {
     if (call.k) best(of, n, where, memory, out + NUMBERS);
   }
 
-  // The cosines of the sums of the vectors of both texts, plain and weighted.
-  void cosines(const Left &of, int n, const int32_t *where, Memory &memory, T *out) const {
+  // The sums of the vectors of a text, plain and weighted: out[2, D].
+  void add_up(int n, const Memory &memory, T *out) const {
     constexpr int C = 4;  // vectors of each sum that are held in registers
     const int dim = int(call.dim);
-    const T *left = memory.sums;
-    V dot = {}, square = {}, weighted_dot = {}, weighted_square = {};
     int d = 0;
     for (; d + C * L <= dim; d += C * L) {
-      V sums[C] = {}, weighted[C] = {};
+      V plain[C] = {}, weighted[C] = {};
       for (int j = 0; j < n; j++) {
-        const T *row = memory.row[where[j]] + d;
         const V norm = all(memory.plain[j]), both = all(memory.weighted[j]);
 #pragma GCC unroll 4
         for (int c = 0; c < C; c++) {
           V x;
-          memcpy(&x, row + c * L, BYTES);
-          sums[c] += norm * x, weighted[c] += both * x;
+          memcpy(&x, memory.text[j] + d + c * L, BYTES);
+          plain[c] += norm * x, weighted[c] += both * x;
         }
       }
-#pragma GCC unroll 4
-      for (int c = 0; c < C; c++) {
-        V a, b;
-        memcpy(&a, left + d + c * L, BYTES), memcpy(&b, left + dim + d + c * L, BYTES);
-        dot += a * sums[c], square += sums[c] * sums[c];
-        weighted_dot += b * weighted[c], weighted_square += weighted[c] * weighted[c];
-      }
+      memcpy((void *)(out + d), plain, C * BYTES), memcpy((void *)(out + dim + d), weighted, C * BYTES);
     }
-    T dots[2] = {sum<T>(dot), sum<T>(weighted_dot)}, squares[2] = {sum<T>(square), sum<T>(weighted_square)};
     for (; d < dim; d++) {
-      T sums[2] = {};
-      for (int j = 0; j < n; j++) {
-        const T x = memory.row[where[j]][d];
-        sums[0] += memory.plain[j] * x, sums[1] += memory.weighted[j] * x;
-      }
-      for (int each = 0; each < 2; each++)
-        dots[each] += left[each * dim + d] * sums[each], squares[each] += sums[each] * sums[each];
+      T plain = 0, weighted = 0;
+      for (int j = 0; j < n; j++)
+        plain += memory.plain[j] * memory.text[j][d], weighted += memory.weighted[j] * memory.text[j][d];
+      out[d] = plain, out[dim + d] = weighted;
     }
-    out[0] = dots[0] / (of.length * length(squares[0]));
-    out[1] = dots[1] / (of.weighted_length * length(squares[1]));
+  }
+
+  T dot(const T *a, const T *b) const {
+    V total = {}, x, y;
+    int64_t d = 0;
+    for (; d + L <= call.dim; d += L) {
+      memcpy(&x, a + d, BYTES), memcpy(&y, b + d, BYTES);
+      total += x * y;
+    }
+    T rest = sum<T>(total);
+    for (; d < call.dim; d++) rest += a[d] * b[d];
+    return rest;
   }
 
   // The k largest cells. At least k cells reach the k-th largest of the largest cells of all rows, or of all columns,
@@ -325,16 +330,56 @@ class PairFeaturesRun {
     const int m = of.m, maxima = least(m, n) ? greatest(m, n) : 0;
     T reached = -T(INFINITY);
     if (maxima >= call.k) {
-      Best<T> bound{out, memory.ignored, call.k};
-      bound.row(m > n ? (const T *)(V *)memory.rows : (const T *)memory.columns, maxima, 0);
-      reached = Best<T>::rank(out[call.k - 1]);
+      reached = bound(m > n ? (const T *)(V *)memory.rows : (const T *)memory.columns, maxima);
+      T *found = memory.found;
+      int held = 0;
+      for (int j = 0; j < n && held <= SOME; j++) {
+        if (memory.columns[j] < reached) continue;
+        const V *cells = memory.cells + int64_t(where[j]) * of.vectors;
+        for (int w = 0; w < of.vectors && held <= SOME; w++) {
+          const V x = w + 1 < of.vectors ? cells[w] : cells[w] + memory.edge[0];
+          if (any(x >= all(reached)))
+            for (int l = 0; l < L; l++) found[held] = x[l], held += x[l] >= reached;  // without branches
+        }
+      }
+      if (held >= call.k && held <= SOME) return sort(found, held, out);
     }
     Best<T> all_cells{out, memory.ignored, call.k};
-    for (int j = 0; j < n && m; j++) {
-      if (memory.columns[j] < reached) continue;
-      all_cells.row((const T *)(memory.cells + int64_t(where[j]) * of.vectors), m, 0, reached);
-    }
+    for (int j = 0; j < n && m; j++)
+      if (!(memory.columns[j] < reached))
+        all_cells.row((const T *)(memory.cells + int64_t(where[j]) * of.vectors), m, 0, reached);
     all_cells.close();
+  }
+
+  // The k-th largest of n numbers: the smallest of those that fewer than k others exceed. Each lane counts for one.
+  T bound(const T *x, int n) const {
+    V smallest = all(T(INFINITY));
+    for (int i = 0; i < n; i += L) {
+      V own = all(-T(INFINITY));
+      memcpy(&own, x + i, i + L <= n ? BYTES : (n - i) * sizeof(T));
+      I exceeded = {};
+      for (int j = 0; j < n; j++) exceeded -= all(x[j]) > own;
+      smallest = (exceeded < int32_t(call.k)) & (own > all(-T(INFINITY))) ? smaller(own, smallest) : smallest;
+    }
+    T least = smallest[0];
+    for (int l = 1; l < L; l++) least = smallest[l] < least ? smallest[l] : least;
+    return least;
+  }
+
+  // Writes the k largest of n numbers, largest first. The place of each is the number of those before it.
+  void sort(const T *x, int n, T *out) const {
+    for (int i = 0; i < n; i += L) {
+      V own = {};
+      memcpy(&own, x + i, i + L <= n ? BYTES : (n - i) * sizeof(T));
+      I before = {}, number;
+      for (int l = 0; l < L; l++) number[l] = i + l;
+      for (int j = 0; j < n; j++) {
+        const V other = all(x[j]);
+        before -= (other > own) | ((other == own) & (number > j));
+      }
+      for (int l = 0; l < L && i + l < n; l++)
+        if (before[l] < call.k) out[before[l]] = own[l];
+    }
   }
 };
 
