@@ -10,6 +10,7 @@ import torch
 
 from kernels.forcing import forced, threads
 from pairlight.explain.trace import RecordingTrace
+from pairlight.kernels.native.library import available
 from pairlight.layers.backends import use_backend
 from pairlight.layers.evidence import Evidence, PairFeatures
 from pairlight.layers.layer import Layer
@@ -17,6 +18,8 @@ from pairlight.layers.subwords import DIM, ProjectedEmbedding
 from pairlight.layers.tracing import tracing
 from pairlight.layers.types import Tokens
 from pairlight.models.late_interaction import LateInteraction
+
+pytestmark = pytest.mark.skipif(not available(), reason="no compiled kernels here")
 
 VOCAB = 32_000
 close = {"rtol": 0, "atol": 1e-5}
