@@ -13,8 +13,10 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from benchmarks.clock import peak_megabytes, seconds
 from pairlight.core.memory import disable_malloc_trim
 from pairlight.data.pairs import Pairs
+from pairlight.experiments.spec import in_paper_form
 from pairlight.inference.scoring import score_pairs
 from pairlight.layers.types import Tokens
+from pairlight.models import build
 from pairlight.models.base import PairModel
 from pairlight.training.config import TrainingConfig
 from pairlight.training.loop import fit
@@ -25,7 +27,10 @@ _SETTINGS = {"urae": {"steps": 3}}  # its unsupervised training is not measured
 
 
 class BenchmarkModel:
-    """A model with the vocabulary of some pairs. A step has `batch` positives with one negative each."""
+    """A model in the form of its paper, with the vocabulary of some pairs.
+
+    A step has `batch` positives with one negative each. Without evidence a model computes what plain versions of it do.
+    """
 
     def __init__(self, name: str, pairs: Pairs, batch: int = 64, **settings: Any) -> None:
         options = {
@@ -37,9 +42,8 @@ class BenchmarkModel:
         }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # some models truncate long texts
-            prepared = prepare_training(
-                name, pairs, pairs, settings=_SETTINGS.get(name, {}) | settings, options=options
-            )
+            own = in_paper_form(name, _SETTINGS.get(name, {})) | settings
+            prepared = prepare_training(name, pairs, pairs, settings=own, options=options)
         self.name, self.pairs = name, pairs
         self.config, self.texts = prepared.config, prepared.texts
         self.tokenizer, self.model = prepared.scorer.tokenizer, prepared.model
@@ -56,7 +60,7 @@ class BenchmarkModel:
 
     def with_vocabulary(self, words: int) -> Self:
         """The same with a table of `words` word vectors, most of which are never used."""
-        return self.with_model(type(self.model)(words, **self.model.settings))
+        return self.with_model(build(self.name, words, **self.model.settings))
 
     def first_lists(self, lists: int) -> Self:
         """The same model on the first ranking lists only."""

@@ -133,7 +133,8 @@ def packed_mv_lstm(model: PairModel) -> PairModel:
 
 def _copy_with_plain_embedding(model: PairModel) -> PairModel:
     embedding = model.embed.embedding
-    copied = type(model)(embedding.vocab, **model.settings)
+    settings = {name: value for name, value in model.settings.items() if name != "evidence"}
+    copied = type(model)(embedding.vocab, **settings)
     copied.embed.embedding = PlainEmbedding(embedding.vocab, model.embed.dim, embedding.dropout)
     copied.load_state_dict(model.state_dict())
     return copied

@@ -9,6 +9,7 @@ from benchmarks.benchmark_model import BenchmarkModel
 from benchmarks.clock import interleaved, seconds
 from benchmarks.workloads import fixed_length_pairs
 from pairlight.data.pairs import Pairs
+from pairlight.experiments.spec import in_paper_form
 from pairlight.inference.encodings import DTYPES, Encodings, agreement
 from pairlight.matcher import Matcher
 
@@ -36,7 +37,7 @@ def stored_encodings(rounds: int, say: Say) -> dict[str, Rows]:
         what = " ".join([name, *settings.values()])
         say(f"Stored encodings, {what}")
         options: dict[str, Any] = {"vectors": "none", "epochs": 2, "patience": 0, "progress": False}
-        matcher = Matcher(name, **settings).fit(_learnable(pairs), _learnable(pairs), **options)
+        matcher = Matcher(name, **in_paper_form(name, settings)).fit(_learnable(pairs), _learnable(pairs), **options)
         ranking += [{"model": what, **row} for row in _rank(matcher, texts, queries, rounds)]
         repeated.append({"model": what, **_repeated(name, settings, rounds)})
     return {"ranking": ranking, "repeated": repeated}

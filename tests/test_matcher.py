@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from models.toy import CASES
+from models.toy import CASES, bare
 from pairlight import InputError, Matcher, Pairs
-from pairlight.models import MODELS
-from toy_pairs import overlap
+from pairlight.models import MODELS, model_class
+from toy_pairs import marked, overlap
 
 SMALL = {case.name: case.settings for case in reversed(CASES)}
 QUICK = {"vectors": "none", "progress": False, "epochs": 1}
@@ -23,12 +23,19 @@ def trained(pairs):
     return Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, **QUICK)
 
 
-@pytest.fixture(scope="module", params=MODELS)
+EVERY_FORM = [
+    *((name, SMALL[name]) for name in MODELS),
+    *((name, bare(name, SMALL[name])) for name in MODELS if model_class(name).takes_evidence),
+]
+
+
+@pytest.fixture(scope="module", params=EVERY_FORM, ids=lambda form: form[0] + "-bare" * ("evidence" in form[1]))
 def each(request, pairs):
-    """Every model, barely trained."""
+    """Every model, barely trained, with evidence and in the form of its paper."""
+    name, settings = request.param
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Matcher(request.param, **SMALL[request.param]).fit(pairs, HELD, **QUICK)
+        return Matcher(name, **settings).fit(pairs, HELD, **QUICK)
 
 
 def test_a_saved_model_scores_exactly_as_before(each, tmp_path):
@@ -48,8 +55,8 @@ def test_a_saved_model_scores_exactly_as_before(each, tmp_path):
 def test_a_pair_has_the_same_score_alone_and_in_any_batch(each):
     rows = [(HELD.texts[i], HELD.texts[j]) for i, j in zip(HELD.left, HELD.right, strict=True)]
     together = each.predict(rows)
-    np.testing.assert_allclose([each.predict([row])[0] for row in rows], together, atol=1e-6)
-    np.testing.assert_allclose(each.predict(rows[::-1])[::-1], together, atol=1e-6)
+    np.testing.assert_allclose([each.predict([row])[0] for row in rows], together, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(each.predict(rows[::-1])[::-1], together, rtol=1e-6, atol=1e-6)
 
 
 def test_emoji_chinese_and_unseen_words_train_and_score(each):
@@ -58,21 +65,31 @@ def test_emoji_chinese_and_unseen_words_train_and_score(each):
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        matcher = Matcher(each.name, **SMALL[each.name]).fit(texts, texts, **QUICK)
+        matcher = Matcher(each.name, **each.settings).fit(texts, texts, **QUICK)
     assert np.isfinite(matcher.predict([("你", "🎉"), ("👍", "unseen words here"), ("…", "\u200b")])).all()
 
 
-TRAINABLE = [name for name in MODELS if name not in ("random", "bm25")]
-
-
-@pytest.mark.parametrize("name", TRAINABLE)
+@pytest.mark.parametrize("name", [name for name in MODELS if model_class(name).takes_evidence])
 def test_a_toy_task_is_learned(name, pairs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        matcher = Matcher(name, **SMALL[name]).fit(
+        matcher = Matcher(name, **bare(name, SMALL[name])).fit(
             pairs, pairs, epochs=60, patience=0, optimizer="adam", lr=0.02, loss="listwise", softmax_scale=5.0,
             vectors="none", freeze=False, init_scale=0.3, progress=False,
         )  # fmt: skip
+    assert matcher.history.epochs[-1].loss < 0.8 * matcher.history.epochs[0].loss
+    assert matcher.evaluate(pairs).metrics["MAP"] > 0.75
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in ("random", "bm25")])
+def test_what_static_vectors_cannot_tell_is_learned(name):
+    pairs = marked(40, seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        matcher = Matcher(name, **SMALL[name]).fit(
+            pairs, pairs, epochs=60, patience=0, lr=0.01, vectors="none", freeze=False, init_scale=0.3, progress=False
+        )
+    assert matcher.history.start == pytest.approx(0.567, abs=0.001)  # that of the evidence, with any model
     assert matcher.history.epochs[-1].loss < 0.8 * matcher.history.epochs[0].loss
     assert matcher.evaluate(pairs).metrics["MAP"] > 0.75
 
@@ -136,14 +153,16 @@ def test_training_can_continue_from_a_saved_model_and_keeps_its_vocabulary(train
     old, now = trained.scorer.tokenizer, matcher.scorer.tokenizer
     assert now.vocabulary[: old.vocab_size] == old.vocabulary
     assert set(now.vocabulary[old.vocab_size :]) == {"zebra", "quagga"}
-    table = "embed.embedding.weight"
+    table = "own.embed.embedding.weight"
     assert torch.equal(
         matcher.scorer.model.state_dict()[table][: old.vocab_size], trained.scorer.model.state_dict()[table]
     )
     assert matcher.scorer.model.settings == trained.scorer.model.settings
-    np.testing.assert_allclose(matcher.predict(HELD), trained.predict(HELD), atol=1e-6)
+    np.testing.assert_allclose(matcher.predict(HELD), trained.predict(HELD), rtol=1e-6, atol=1e-6)
     with pytest.raises(InputError, match="is a mv-lstm, not a lstm-rnn"):
         Matcher("lstm-rnn").fit(new, new, init=tmp_path, **QUICK)
+    with pytest.raises(InputError, match="has another size of weight: use the same settings"):
+        Matcher("mv-lstm", evidence=False).fit(new, new, init=tmp_path, **QUICK)
 
 
 def test_deepmatch_keeps_its_topics_when_training_continues(pairs, tmp_path):
@@ -151,8 +170,8 @@ def test_deepmatch_keeps_its_topics_when_training_continues(pairs, tmp_path):
     old.save(tmp_path)
     new = Pairs.of(["zebra bama", "zebra bama"], ["zebra", "quagga"], [1, 0])
     matcher = Matcher("deepmatch").fit(new, new, init=tmp_path, **(QUICK | {"epochs": 0}))
-    assert torch.equal(matcher.scorer.model.patches.left_patches, old.scorer.model.patches.left_patches)
-    np.testing.assert_allclose(matcher.predict(HELD), old.predict(HELD), atol=1e-6)
+    assert torch.equal(*(each.scorer.model.own.patches.left_patches for each in (matcher, old)))
+    np.testing.assert_allclose(matcher.predict(HELD), old.predict(HELD), rtol=1e-6, atol=1e-6)
 
 
 def test_urae_keeps_its_autoencoder_when_training_continues(pairs, tmp_path):
@@ -160,8 +179,8 @@ def test_urae_keeps_its_autoencoder_when_training_continues(pairs, tmp_path):
     old.save(tmp_path)
     new = pairs.take(np.arange(9))
     matcher = Matcher("urae").fit(new, new, init=tmp_path, **(QUICK | {"epochs": 0}))
-    assert float(matcher.scorer.model.std) == float(old.scorer.model.std) != 1
-    np.testing.assert_allclose(matcher.predict(HELD), old.predict(HELD), atol=1e-6)
+    assert float(matcher.scorer.model.own.std) == float(old.scorer.model.own.std) != 1
+    np.testing.assert_allclose(matcher.predict(HELD), old.predict(HELD), rtol=1e-6, atol=1e-6)
 
 
 def test_a_model_can_be_copied(trained):
@@ -363,9 +382,21 @@ def test_vectors_determine_the_dimension(pairs, tmp_path):
         Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, **(QUICK | {"vectors": str(tmp_path / "v.txt")}))
 
 
-def test_an_untrained_matcher_says_so():
-    with pytest.raises(InputError, match="not trained"):
-        Matcher("mv-lstm").predict([("a", "b")])
+@pytest.mark.parametrize(("name", "settings"), [("mv-lstm", {"evidence": False}), ("bm25", {}), ("random", {})])
+def test_an_untrained_matcher_without_evidence_says_so(name, settings):
+    with pytest.raises(InputError, match="not trained, and without evidence it has nothing to score by"):
+        Matcher(name, **settings).predict([("a", "b")])
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in ("random", "bm25")])
+def test_an_untrained_matcher_with_evidence_ranks_the_toy_task(name, tmp_path):
+    matcher = Matcher(name, **SMALL[name])
+    assert matcher.evaluate(HELD).metrics["P@1"] == 1.0
+    assert repr(matcher).endswith("not trained>")
+    scores = matcher.predict(HELD)
+    np.testing.assert_allclose(scores, Matcher("late-interaction").predict(HELD), rtol=1e-3, atol=1e-3)
+    matcher.save(tmp_path)
+    np.testing.assert_array_equal(Matcher.load(tmp_path).predict(HELD), scores)
 
 
 def test_probabilities_need_a_calibrated_matcher(trained, tmp_path):

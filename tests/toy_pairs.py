@@ -1,4 +1,4 @@
-"""A toy ranking task: the positive shares words with the left text, the negatives do not."""
+"""Toy ranking tasks."""
 
 import numpy as np
 
@@ -17,5 +17,18 @@ def overlap(lists: int, seed: int, negatives_per_positive: int = 3) -> Pairs:
         left += [" ".join(query)] * (1 + negatives_per_positive)
         right.append(" ".join(rng.permutation(np.r_[query[:4], others[:1]])))
         right += [" ".join(rng.choice(others, 5, replace=False)) for _ in range(negatives_per_positive)]
+        label += [1.0] + [0.0] * negatives_per_positive
+    return Pairs.of(left, right, label)
+
+
+def marked(lists: int, seed: int, negatives_per_positive: int = 3) -> Pairs:
+    """Ranking lists whose positive has a certain word and no more in common with the left text than the negatives."""
+    rng = np.random.default_rng(seed)
+    left, right, label = [], [], []
+    for _ in range(lists):
+        left += [" ".join(rng.choice(WORDS[2:], 4, replace=False))] * (1 + negatives_per_positive)
+        for number in range(1 + negatives_per_positive):
+            words = [*rng.choice(WORDS[2:], 4, replace=False), WORDS[min(number, 1)]]
+            right.append(" ".join(rng.permutation(words)))
         label += [1.0] + [0.0] * negatives_per_positive
     return Pairs.of(left, right, label)

@@ -20,7 +20,7 @@ def texts(tmp_path):
 def test_encoded_texts_are_ranked_like_the_texts_themselves(run, model, texts, tmp_path):
     stored = tmp_path / "texts.safetensors"
     code, out, _ = run("encode", model, texts, "--out", stored)
-    assert (code, out) == (0, f"Encoded {len(LINES)} texts to {stored}: 0.2 kB per text\n")
+    assert (code, out) == (0, f"Encoded {len(LINES)} texts to {stored}: 0.3 kB per text\n")
     assert run("rank", model, LINES[0], "--encoded", stored)[1] == run("rank", model, LINES[0], texts)[1]
     assert len(run("rank", model, "bama", "--encoded", stored, "--top", "2")[1].splitlines()) == 2
 

@@ -26,7 +26,21 @@ def test_a_model_is_described_by_its_equations_and_settings(run):
 
 
 def test_training_options_with_another_default_are_printed(run):
-    assert "Default training options: optimizer=adam, lr=0.001" in run("models", "conv-knrm")[1]
+    assert "\nDefault training options: max_length=64\n" in run("models", "late-interaction")[1]
+    said = run("models", "conv-knrm")[1]
+    assert "Default training options:" not in said
+    paper = said.partition("Training options in the form of the paper: ")[2].strip().split(", ")
+    assert {"loss=hinge", "optimizer=adam", "lr=0.001", "vectors=skip-gram"} <= set(paper)
+    assert "in the form of the paper:" not in run("models", "bm25")[1]
+
+
+def test_training_options_with_another_default_are_in_the_json(run):
+    found = json.loads(run("models", "conv-knrm", "--json")[1])
+    assert found["training_defaults"] == {}
+    assert found["paper_training"]["optimizer"] == "adam"
+    assert found["paper_training"]["loss"] == "hinge"
+    found = json.loads(run("models", "late-interaction", "--json")[1])
+    assert (found["training_defaults"], found["paper_training"]) == ({"max_length": 64}, {})
 
 
 def test_settings_as_json_have_their_ranges_and_choices(run):

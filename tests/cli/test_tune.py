@@ -20,7 +20,7 @@ def test_a_search_is_continued_and_its_best_settings_can_be_trained(run, data, t
     first = json.loads(said)
     assert first["trials"] == 2
     assert first["settings"]["hidden"] in (2, 3)
-    assert 0.003 <= first["options"]["lr"] <= 0.3
+    assert 0.0001 <= first["options"]["lr"] <= 0.01
     assert first["options"]["epochs"] == 1
     code, said, err = run("tune", data, "--out", out, "--trials", "4", "--json", *FIXED)
     assert code == 0

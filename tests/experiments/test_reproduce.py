@@ -26,6 +26,7 @@ from pairlight.experiments.runs import evaluate_every_epoch, per_list
 from pairlight.experiments.sources import SOURCES, ExperimentSource, make_source, read_source, source_card
 from pairlight.experiments.spec import EpochResult, Epochs, RunSpec
 from pairlight.models import build
+from pairlight.models.base import PAPER_TRAINING
 from pairlight.training.config import TrainingConfig
 from toy_pairs import overlap
 
@@ -258,14 +259,42 @@ def test_test_accuracy_is_measured_after_every_epoch() -> None:
     lists = overlap(60, seed=0, negatives_per_positive=1)
     pairs = Pairs.of([lists.texts[i] for i in lists.left], [lists.texts[i] for i in lists.right], lists.labels)
     splits = dict(zip(("train", "dev", "test"), split(pairs, (0.6, 0.2, 0.2)), strict=True))
-    options = {"vectors": "none", "epochs": 3, "patience": 0, "lr": 0.01, "epsilon": 1e-10}
-    found = evaluate_every_epoch(RunSpec("mv-lstm", 1, {"dim": 4, "hidden": 4}, options), splits)
+    options = {"vectors": "none", "epochs": 3, "patience": 0, "lr": 0.03, "epsilon": 1e-10}
+    found = evaluate_every_epoch(RunSpec("mv-lstm", 1, {"dim": 4, "hidden": 4, "evidence": False}, options), splits)
     assert [epoch.epoch for epoch in found.epochs] == [1, 2, 3]
     assert len({epoch.test for epoch in found.epochs}) == 3
     best = max(found.epochs, key=lambda epoch: epoch.metric)
     assert found.dev["accuracy"] == best.metric
     assert found.test["accuracy"] == best.test
     assert np.mean(found.per_list["accuracy"]) == pytest.approx(found.test["accuracy"])
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+def test_the_test_accuracy_of_an_epoch_is_measured_with_its_dev_accuracy(evidence: bool) -> None:
+    lists = overlap(40, seed=0, negatives_per_positive=1)
+    labels = np.random.default_rng(0).permutation(lists.labels)  # nothing can be learned, so accuracy goes up and down
+    pairs = Pairs.of([lists.texts[i] for i in lists.left], [lists.texts[i] for i in lists.right], labels)
+    train, dev = split(pairs, (0.5, 0.5))
+    options = {"vectors": "none", "epochs": 4, "patience": 0, "lr": 1.0, "optimizer": "adam", "freeze": False}
+    settings = {"dim": 4, "hidden": 4, "evidence": evidence}
+    found = evaluate_every_epoch(RunSpec("mv-lstm", 1, settings, options), {"train": train, "dev": dev, "test": dev})
+    assert [epoch.test for epoch in found.epochs] == [epoch.metric for epoch in found.epochs]
+    assert len({epoch.metric for epoch in found.epochs}) > 1
+
+
+def test_rows_are_run_in_the_form_of_the_paper_and_reported_with_its_options(tmp_path: Path, toy: list[int]) -> None:
+    class Specs(SerialExecutor):
+        def submit(self, specs, work, splits):
+            made.extend(specs)
+            return super().submit(specs, work, splits)
+
+    made: list[RunSpec] = []
+    (table,) = ran(tmp_path, "bm25,bi-lstm-rnn", seeds=1, executor=Specs())
+    assert [(spec.model, spec.settings) for spec in made] == [("bm25", {}), ("bi-lstm-rnn", {"evidence": False})]
+    row = table.rows[2]
+    assert row.settings == {}
+    paper = dict(PAPER_TRAINING) | {"loss": "auto", "freeze": True, "epochs": 5, "patience": 2}  # of this row and scale
+    assert {name: row.options[name] for name in paper} == paper
 
 
 def test_runs_measured_after_every_epoch_are_reported_with_the_loss_they_use(tmp_path: Path, monkeypatch) -> None:

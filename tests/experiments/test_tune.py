@@ -58,7 +58,7 @@ def test_a_study_continues_where_it_stopped(tmp_path: Path) -> None:
     first = tuned(tmp_path, 2)
     assert first.trials == 2
     assert first.settings["hidden"] in (2, 3)
-    assert 0.003 <= first.options["lr"] <= 0.3
+    assert 0.0001 <= first.options["lr"] <= 0.01
     assert 0.01 <= first.options["init_scale"] <= 0.5
     assert first.options["epochs"] == 1
     reporter = Lines()
@@ -68,6 +68,18 @@ def test_a_study_continues_where_it_stopped(tmp_path: Path) -> None:
     assert best.dev["MAP"] >= first.dev["MAP"]
     assert json.loads((tmp_path / SETTINGS_FILE).read_text()) == best.as_dict()
     assert tuned(tmp_path, 4) == best
+
+
+def test_the_learning_rate_is_searched_around_the_default_of_the_form_of_the_model(tmp_path: Path) -> None:
+    executor = Answers(*[value(0.5)] * 8)
+    tuned(tmp_path, 8, choices={"evidence": ["false", "true"]}, executor=executor)
+    low, high = (
+        [spec.options["lr"] for spec in executor.specs if spec.settings["evidence"] == e] for e in (True, False)
+    )
+    assert low
+    assert all(0.0001 <= lr <= 0.01 for lr in low)
+    assert high
+    assert all(0.003 <= lr <= 0.3 for lr in high)
 
 
 def test_a_trial_may_run_in_another_process(tmp_path: Path) -> None:

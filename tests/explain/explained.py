@@ -1,16 +1,26 @@
-"""Small matchers to explain: one for every case of the table of models, with random weights."""
+"""Small matchers to explain: one for every case of the table of models, with random weights.
+
+Every case is also one in the form of the model's paper, `bare_case`.
+"""
 
 import functools
 
 import torch
 
-from models.toy import CASES, Case
+from models.toy import CASES, Case, bare
 from pairlight import Matcher
 from pairlight.explain.data import Explanation
 from toy_pairs import overlap
 
 LEFT = "Bama delo, firi kusi bama?"
 RIGHT = "Godu firi mama bama — 词 neverseen kusi"
+
+
+def bare_case(case: Case) -> Case:
+    return Case(case.name, bare(case.name, case.settings))
+
+
+FORMS = {str(case): case for case in [*CASES, *map(bare_case, CASES)]}
 
 
 def matcher(case: Case) -> Matcher:
@@ -28,7 +38,7 @@ def _explained(name: str) -> Explanation:
 
 @functools.cache
 def _matcher(name: str) -> Matcher:
-    case = next(each for each in CASES if str(each) == name)
+    case = FORMS[name]
     torch.manual_seed(0)
     made = Matcher(case.name, **case.settings).fit(
         overlap(12, seed=0), epochs=0, vectors="none", negatives="list", progress=False

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from explain.explained import LEFT, RIGHT, explained, matcher
+from explain.explained import LEFT, RIGHT, bare_case, explained, matcher
 from models.toy import CASES, Case
 from pairlight import Matcher
 from pairlight.core.errors import InputError
@@ -19,7 +19,8 @@ from toy_pairs import overlap
 
 
 def case(name: str, **settings: object) -> Case:
-    return next(each for each in CASES if each.name == name and settings.items() <= each.settings.items())
+    """The first case of a model with these settings, in the form of its paper."""
+    return bare_case(next(each for each in CASES if each.name == name and settings.items() <= each.settings.items()))
 
 
 @pytest.mark.parametrize("interaction", ["cosine", "cosine-per-direction", "tensor"])
@@ -65,7 +66,7 @@ def test_a_long_table_has_one_row_for_the_rest_so_that_its_sum_is_kept(monkeypat
 @pytest.mark.parametrize("idf", [False, True])
 def test_the_histograms_and_gates_of_drmm_give_its_score(idf):
     torch.manual_seed(0)
-    made = Matcher("drmm", gate="left", idf=idf, dim=6, bins=12)
+    made = Matcher("drmm", gate="left", idf=idf, dim=6, bins=12, evidence=False)
     made.fit(overlap(12, seed=0), epochs=0, vectors="none", progress=False)
     with torch.no_grad():
         for parameter in made.scorer.model.parameters():

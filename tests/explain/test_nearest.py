@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 import torch
 
-from explain.explained import matcher
+from explain.explained import bare_case, matcher
 from models.toy import CASES, Case
 from pairlight import InputError, Matcher
 from pairlight.explain.nearest import scoring_layers
 from pairlight.layers.tracing import tracing
+from pairlight.models import model_class
 from toy_pairs import overlap
 
 FIRST = {case.name: case for case in reversed(CASES)}
 TRAIN = overlap(6, seed=3)
-every_model = pytest.mark.parametrize("case", FIRST.values(), ids=str)
+FORMS = {str(form): form for case in FIRST.values() for form in (case, bare_case(case))}
+every_model = pytest.mark.parametrize("case", FORMS.values(), ids=str)
 
 
 def pair(row: int) -> tuple[str, str]:
@@ -64,7 +66,7 @@ class ScoreInputs:
 
 
 def test_similarity_is_measured_in_standard_deviations_of_the_features():
-    made = matcher(FIRST["mv-lstm"])
+    made = matcher(bare_case(FIRST["mv-lstm"]))
     trace = ScoreInputs(made.scorer.model.score)
     with tracing(trace):
         for row in range(len(TRAIN)):
@@ -78,16 +80,24 @@ def test_similarity_is_measured_in_standard_deviations_of_the_features():
 def layers_of(case: Case) -> list[str]:
     """The names of a model's scoring layers."""
     scorer = matcher(case).scorer
-    found = scoring_layers(scorer.model, scorer.tokenizer.tokenize(["bama", "delo firi"], 9))
+    found = scoring_layers(scorer.model, scorer.token_ids(["bama", "delo firi"]))
     return [name for name, layer in scorer.model.named_layers() if layer in found]
 
 
 def test_features_are_the_inputs_of_the_layers_that_score():
-    assert layers_of(FIRST["mv-lstm"]) == ["score"]
-    assert layers_of(FIRST["duet"]) == ["local_head", "distributed_head"]  # has no layer named score
-    assert layers_of(FIRST["drmm"]) == ["feed_forward"]  # its score is a weighted sum over words
-    assert layers_of(FIRST["anmm"]) == []
+    assert layers_of(bare_case(FIRST["mv-lstm"])) == ["score"]
+    assert layers_of(bare_case(FIRST["duet"])) == ["local_head", "distributed_head"]  # has no layer named score
+    assert layers_of(bare_case(FIRST["drmm"])) == ["feed_forward"]  # its score is a weighted sum over words
+    assert layers_of(bare_case(FIRST["anmm"])) == []
     assert layers_of(FIRST["bm25"]) == []
+
+
+def test_the_features_of_evidence_are_features_too():
+    assert layers_of(FIRST["mv-lstm"]) == ["own.score", "evidence.linear"]
+    assert layers_of(FIRST["duet"]) == ["own.local_head", "own.distributed_head", "evidence.linear"]
+    assert layers_of(FIRST["drmm"]) == ["own.feed_forward", "evidence.linear"]
+    assert layers_of(FIRST["anmm"]) == ["evidence.linear"]
+    assert layers_of(FIRST["late-interaction"]) == ["score"]  # which has the features of evidence as its input
 
 
 def test_a_model_without_features_compares_the_words_of_both_texts():
@@ -100,12 +110,15 @@ def test_a_model_without_features_compares_the_words_of_both_texts():
 
 def test_the_docs_name_models_without_features():
     page = Path(__file__).parents[2] / "docs" / "explaining.md"
-    named = re.search(r"models without such\s+features \(([^)]*)\)", page.read_text(encoding="utf-8"))
+    named = re.search(r"models without such\s+features \(([^)]*), without evidence\)", page.read_text(encoding="utf-8"))
     assert named is not None
     names = named[1].replace("`", "").split(", ")
     assert len(names) >= 3
     for name, case in FIRST.items():
-        assert (matcher(case).nearest(*pair(9), TRAIN, n=1)[0].basis == "words") >= (name in names)
+        basis = matcher(bare_case(case)).nearest(*pair(9), TRAIN, n=1)[0].basis
+        assert (basis == "words") == (name in names)
+        if model_class(name).takes_evidence:
+            assert matcher(case).nearest(*pair(9), TRAIN, n=1)[0].basis == "score"
 
 
 def test_an_empty_table_and_a_count_of_zero_are_refused():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.toy import CASES
+from models.toy import CASES, Case, bare
 from pairlight import Collection, InputError, Matcher
 from pairlight.inference.encodings import Encodings, agreement
 from pairlight.models import MODELS, model_class
@@ -23,6 +23,7 @@ TEXTS = [" ".join(rng.choice(WORDS, n)) for n in (1, 5, 12, 3, 40, 7, 7, 2, 25, 
 ]
 QUERY = " ".join(WORDS[:6])
 cases = [case for case in CASES if case.name in DUAL_ENCODERS]
+cases += [Case(case.name, bare(case.name, case.settings)) for case in cases if model_class(case.name).takes_evidence]
 
 
 def scrambled(case, pairs):
@@ -32,13 +33,14 @@ def scrambled(case, pairs):
     with torch.no_grad():
         for parameter in matcher.scorer.model.parameters():
             parameter.normal_(0, 0.4)
-    matcher.scorer.model.fit_statistics(matcher.scorer.tokenizer.tokenize(pairs.texts, 50), pairs)
+    matcher.scorer.model.fit_statistics(matcher.scorer.token_ids(pairs.texts), pairs)
     return matcher
 
 
-@pytest.fixture(scope="module")
-def trained(pairs):
-    return scrambled(next(case for case in cases if case.name == "mv-lstm"), pairs)
+@pytest.fixture(scope="module", params=[True, False], ids=["evidence", "bare"])
+def trained(request, pairs):
+    case = next(case for case in cases if case.name == "mv-lstm")
+    return scrambled(Case(case.name, case.settings | {"evidence": request.param}), pairs)
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +106,14 @@ def test_a_file_restores_what_was_saved_and_is_memory_mapped(trained, encodings,
     assert loaded.bytes_per_text == lower.bytes_per_text
 
 
-def test_the_file_is_safetensors(encodings, tmp_path):
+def test_the_file_is_safetensors(trained, encodings, tmp_path):
     from safetensors.numpy import load_file
 
     encodings.astype("int8").save(tmp_path / "texts.safetensors")
     arrays = load_file(tmp_path / "texts.safetensors")
     np.testing.assert_array_equal(arrays["x"], encodings.astype("int8").x)
-    assert set(arrays) == {"x", "scale", "ids", "start", "utf8", "utf8_start"}
+    evidence = {"subwords", "subwords_start"} if trained.settings["evidence"] else set()
+    assert set(arrays) == {"x", "scale", "ids", "start", "utf8", "utf8_start"} | evidence
 
 
 def test_ids_of_texts_are_stored_with_them(trained, tmp_path):
@@ -148,7 +151,7 @@ def test_encodings_of_another_model_are_refused(trained, encodings, pairs):
     other = copy.deepcopy(trained)
     assert other.scorer.fingerprint() == trained.scorer.fingerprint()
     with torch.no_grad():
-        next(other.scorer.model.parameters())[3, 0] += 1
+        other.scorer.model.word_vectors[3, 0] += 1
     with pytest.raises(InputError, match=r"made by another model \(mv-lstm\)"):
         other.rank(QUERY, encodings)
     again = copy.deepcopy(trained).fit(pairs, HELD, **QUICK)

@@ -1,4 +1,4 @@
-"""MV-LSTM and MatchPyramid run on NumPy without PyTorch, through the same layers and with the same scores."""
+"""MV-LSTM, MatchPyramid and others run on NumPy without PyTorch, through the same layers and with the same scores."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.toy import VOCAB, Text, corpus, texts
+from models.toy import VOCAB, Text, corpus, flat, texts
 from pairlight.layers.backends import use_backend
 from pairlight.layers.collate import collate
 from pairlight.layers.interactions import InteractionName
@@ -32,7 +32,10 @@ NUMPY_CASES = [
     *(Case(name, {"dropout": 0.3, **SMALL[name]}) for name in SMALL),
     *(case for case in CASES if case.name in SMALL),
     # Other models whose layers all run on NumPy.
-    *(case for case in CASES if case.name in ("bm25", "amv-lstm", "lstm-rnn", "bi-lstm-rnn")),
+    *(case for case in CASES if case.name in ("bm25", "amv-lstm", "lstm-rnn", "bi-lstm-rnn", "late-interaction")),
+    # With evidence.
+    *(Case(name, {"evidence": True, **SMALL[name]}) for name in SMALL),
+    *(Case(name, {"evidence": True, "hidden": 5, "dim": 6}) for name in ("amv-lstm", "lstm-rnn", "bi-lstm-rnn")),
 ]
 every_case = pytest.mark.parametrize("case", NUMPY_CASES, ids=str)
 
@@ -53,14 +56,14 @@ def both(case: Case) -> tuple[PairModel, PairModel]:
 
 
 def tokenized(every: list[Text]) -> TokenizedTexts:
-    start = np.cumsum([0, *map(len, every)])
-    return TokenizedTexts(np.concatenate(every).astype(np.int32), start, 0)
+    return flat(every, subwords=True)
 
 
 def padded(tokens: Tokens, extra: int, junk: int) -> Tokens:
     """The same batch with more padding, and this id under padding."""
     ids = np.pad(np.where(tokens.mask, tokens.ids, junk), ((0, 0), (0, extra)), constant_values=junk)
-    return Tokens(ids, np.pad(tokens.mask, ((0, 0), (0, extra))))
+    subwords = None if tokens.subwords is None else padded(tokens.subwords, extra, junk)
+    return Tokens(ids, np.pad(tokens.mask, ((0, 0), (0, extra))), subwords=subwords)
 
 
 def assert_equal_scores(case: Case, left: list[Text], right: list[Text], extra: int = 0, junk: int = 0) -> None:
@@ -120,18 +123,23 @@ from pairlight.models import build, model_class
 from pairlight.models.settings import model_settings
 from pairlight.text.tokenizer import TokenizedTexts
 
-texts = TokenizedTexts(np.array([2, 3, 4, 2, 5], np.int32), np.array([0, 2, 5]), 0)
-for name in ("mv-lstm", "match-pyramid"):
+subwords = TokenizedTexts(np.array([20, 30, 40, 50, 20, 60], np.int32), np.array([0, 2, 6]), 0)
+texts = TokenizedTexts(np.array([2, 3, 4, 2, 5], np.int32), np.array([0, 2, 5]), 0, subwords=subwords)
+both = {"gate": "both", "interaction": "tensor"}
+for name, settings in [
+    *((name, both | {"evidence": evidence}) for name in ("mv-lstm", "match-pyramid") for evidence in (False, True)),
+    ("late-interaction", {}),
+]:
     assert model_settings(model_class(name))
     with use_backend("numpy"):
-        model = build(name, 9, gate="both", interaction="tensor").eval()
+        model = build(name, 9, **settings).eval()
     rng = np.random.default_rng(0)
-    model.load_state_dict({name: rng.normal(0, 0.4, array.shape) for name, array in model.named_arrays()})
+    model.load_state_dict({name: abs(rng.normal(0, 0.4, array.shape)) for name, array in model.named_arrays()})
     scores = model(collate(texts, np.array([0])), collate(texts, np.array([1, 0])))
     assert scores.shape == (2,) and np.isfinite(scores).all() and scores[0] != scores[1], scores
 assert "torch" not in sys.modules
 """
 
 
-def test_both_models_are_built_and_run_without_importing_torch():
+def test_models_are_built_and_run_without_importing_torch():
     subprocess.run([sys.executable, "-c", WITHOUT_TORCH], check=True)

@@ -1,31 +1,42 @@
-"""The reference of late-interaction."""
+"""The reference of late-interaction, and of the features of pairs that it shares with evidence."""
 
 import numpy as np
 
 from pairlight.text.subwords import subword_vectors
-from reference.common import linear
+from reference.common import cosine, kmax, linear, mlp
 from reference.registry import reference
 
 
-def cosine(a, b):
-    return a @ b / max(np.linalg.norm(a), 1e-8) / max(np.linalg.norm(b), 1e-8)
+def static_vectors(text):
+    """The static vectors of a text's subwords, scaled so that the mean length of all of them is 1."""
+    table = subword_vectors().astype(np.float32)
+    factor = 1 / float(np.linalg.norm(table, axis=1).mean())
+    return [(table[word] * np.float32(factor)).astype(np.float64) for word in text]
+
+
+def pair_features(x, y, r, q, left, right, average_length, k):
+    """Nine features of a pair and its k largest cosines, from vectors x, y, weights r, q and ids of both texts."""
+    s = np.array([[cosine(a, b) for b in y] for a in x])
+    saturation = 1.2 * (1 - 0.75 + 0.75 * len(right) / average_length)
+    tf = [right.count(word) for word in left]
+    f = [
+        cosine(sum(x), sum(y)),
+        cosine(sum(a * b for a, b in zip(r, x, strict=True)), sum(a * b for a, b in zip(q, y, strict=True))),
+        sum(r[i] * max(s[i]) for i in range(len(x))) / sum(r),
+        sum(q[j] * max(s[:, j]) for j in range(len(y))) / sum(q),
+        sum(r[i] for i in range(len(x)) if left[i] in right) / sum(r),
+        sum(q[j] for j in range(len(y)) if right[j] in left) / sum(q),
+        sum(r[i] * tf[i] / (tf[i] + saturation) for i in range(len(x))) / sum(r),
+        np.log(1 + len(left)),
+        np.log(1 + len(right)),
+    ]
+    return np.concatenate([f, kmax(s[None], k)])
 
 
 @reference("late-interaction", {"k": 4, "hidden": 5}, {"k": 90, "hidden": 3})
 def late_interaction(weights, settings, left, right, ngrams):
-    table = subword_vectors().astype(np.float32)
-    table = (table * np.float32(1 / np.linalg.norm(table, axis=1).mean())).astype(np.float64)
+    x, y = ([a @ weights["project"] for a in static_vectors(text)] for text in (left, right))
     rho = np.abs(weights["weights.weight"]) + 1e-3
-    x = [table[word] @ weights["project"] for word in left]
-    y = [table[word] @ weights["project"] for word in right]
-    s = np.array([[cosine(a, b) for b in y] for a in x])
-    same = np.array([[float(a == b) for b in right] for a in left])
-    a, b = (np.array([rho[word if word < len(rho) else 0] for word in text]) for text in (left, right))
-    f = [cosine(sum(x), sum(y))]
-    for grid in (s, same):
-        f += [sum(a * grid.max(1)) / a.sum(), sum(b * grid.max(0)) / b.sum()]
-    f += [np.log(1 + len(left)), np.log(1 + len(right))]
-    largest = sorted(s.flatten(), reverse=True)[: settings["k"]]
-    f = np.array(f + largest + [0.0] * (settings["k"] - len(largest)))
-    hidden = np.maximum(linear(weights, "score.hidden", f), 0)
-    return float(weights["linear.weight"][0] @ f + linear(weights, "score.out", hidden)[0])
+    r, q = ([rho[word if word < len(rho) else 0] for word in text] for text in (left, right))
+    f = pair_features(x, y, r, q, left, right, float(weights["features.average_length"]), settings["k"])
+    return float(linear(weights, "linear", f)[0]) + mlp(weights, "score", f)

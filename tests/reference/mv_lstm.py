@@ -12,9 +12,16 @@ from reference.registry import DIM, reference
     ),
     {"gate": "both", "k": 3, "hidden": 5, "mlp": 7, **DIM},
     {"gate": "left", "rescale": True, "k": 3, "hidden": 5, "mlp": 7, **DIM},
+    {"residual": True, "gate": "right", "k": 4, "hidden": 5, "mlp": 7, **DIM},
 )
 def mv_lstm(weights, settings, left, right, ngrams):
-    u, v = embed_gated(weights, settings, left, right)
-    u, v = bilstm(weights, "encode", u), bilstm(weights, "encode", v)
+    u, v = (encode(weights, settings, side) for side in embed_gated(weights, settings, left, right))
     grid = interact(weights, settings, u, v, left, right)
     return mlp(weights, "score", kmax(grid, settings["k"]))
+
+
+def encode(weights, settings, vectors):
+    states = bilstm(weights, "encode", vectors)
+    if not settings["residual"]:
+        return states
+    return [x + weights["encode.project.weight"] @ p for x, p in zip(vectors, states, strict=True)]

@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from pairlight.core.errors import InputError
-from pairlight.text.vectors import load_vectors, skip_gram
+from pairlight.data.pairs import Pairs
+from pairlight.layers.collate import collate
+from pairlight.matcher import Matcher
+from pairlight.text.subwords import SUBWORDS, subword_vectors
+from pairlight.text.vectors import choose_vectors, load_vectors, oov_vectors, skip_gram
+from toy_pairs import overlap
 
 ROWS = {"cat": [1.0, 2.0], "dog": [3.0, 4.0], "emu": [5.0, 6.0]}
 TEXT = "".join(f"{word} {' '.join(map(str, row))}\n" for word, row in ROWS.items())
@@ -82,3 +87,122 @@ def test_glove_is_loaded_by_name():
     assert vectors.rows.shape == (5, 50)
     assert vectors.found.tolist() == [True, True, False, True, True]
     assert vectors.words[3:] == [",", "."]
+
+
+# Sums of subword vectors
+
+
+def subword_sum(word: str) -> np.ndarray:
+    ids = SUBWORDS.tokenize([word], 16).ids
+    return np.sum([subword_vectors()[id_].astype(np.float64) for id_ in ids], axis=0)
+
+
+def test_a_vector_of_wordllama_is_the_sum_of_the_subwords_of_the_word():
+    words = ["cat", "antidisestablishmentarianism", "neverseenword", "猫", "!", "cat"]
+    assert len(SUBWORDS.tokenize(words[1:2], 99).ids) > 2
+    found = load_vectors("wordllama", words, extra=9)
+    assert found.words == words
+    assert found.found.all()
+    assert (found.rows.dtype, found.dim) == (np.float32, 256)
+    np.testing.assert_allclose(found.rows, [subword_sum(word) for word in words], rtol=1e-5, atol=1e-5)
+
+
+def test_a_very_long_word_has_the_sum_of_its_first_sixteen_subwords():
+    long = "qz" * 40
+    assert len(SUBWORDS.tokenize([long], 99).ids) > 16
+    np.testing.assert_allclose(load_vectors("wordllama", [long]).rows[0], subword_sum(long), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("texts", "source"),
+    [
+        (["the cat sat", "on the mat"], "wordllama"),
+        (["Ödön büszke, çok szép", "déjà vu"], "wordllama"),
+        (["кошка сидела", "на коврике"], "skip-gram"),
+        (["猫坐在垫子上", "你好"], "skip-gram"),
+        (["αβγδ abc"], "skip-gram"),
+        (["αβγ abc"], "wordllama"),  # half of the letters
+        (["1 2 3", "??"], "wordllama"),
+        ([], "wordllama"),
+        (["猫 " * 3 + "a" * 300], "wordllama"),
+        (["a"] * 10 + ["猫猫"] * 10, "skip-gram"),
+    ],
+)
+def test_auto_is_wordllama_for_latin_letters_and_otherwise_skip_gram(texts, source):
+    assert choose_vectors(texts) == source
+
+
+def test_the_script_is_told_from_a_sample_of_all_texts():
+    assert choose_vectors(["a"] * 2000 + ["猫猫"] * 2000) == "skip-gram"
+
+
+@pytest.mark.parametrize("source", ["skip-gram", "glove-50d", "none", "file.txt"])
+def test_only_wordllama_has_vectors_of_words_that_are_not_in_the_vocabulary(source):
+    assert oov_vectors(source, True) is None
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_vectors_of_other_words_are_sorted_by_id_and_scaled_like_the_rest(normalize):
+    found = oov_vectors("wordllama", normalize)({900: "emu", 17: "yaks", 400: "gnu"})
+    assert found.ids.tolist() == [17, 400, 900]
+    expected = np.array([subword_sum(word) for word in ("yaks", "gnu", "emu")])
+    if normalize:
+        expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(found.vectors, expected, rtol=1e-5, atol=1e-5)
+
+
+# In a model
+
+SMALL = {"hidden": 4, "k": 2, "mlp": 4}
+QUICK = {"epochs": 1, "progress": False, "baseline": False}
+
+
+@pytest.mark.parametrize("evidence", [False, True])
+def test_words_that_were_not_trained_on_have_vectors_before_and_after_saving(evidence, tmp_path):
+    pairs = overlap(8, seed=0)
+    matcher = Matcher("mv-lstm", evidence=evidence, **SMALL).fit(
+        pairs, pairs, vectors="wordllama", freeze=True, **QUICK
+    )
+    rows = [
+        ("neverseen bama", "unheardof dama"),
+        ("neverseen bama", "otherword dama"),
+        ("zyx", "zyx"),
+        ("bama", "bama"),
+    ]
+    matcher.save(tmp_path)
+    loaded = Matcher.load(tmp_path)
+    for made in (matcher, loaded):
+        model = made.scorer.model.without_evidence
+        tokens = collate(made.scorer.token_ids(["neverseen bama unheardof", "zyx"]), np.arange(2), "cpu")
+        x = model.embed.left(tokens).x.detach().numpy()
+        for place, word in (((0, 0), "neverseen"), ((0, 1), "bama"), ((0, 2), "unheardof"), ((1, 0), "zyx")):
+            expected = subword_sum(word)
+            np.testing.assert_allclose(x[place], expected / np.linalg.norm(expected), rtol=1e-4, atol=1e-5)
+        assert not x[1, 1:].any()
+    scores = matcher.predict(rows)
+    assert scores[0] != scores[1]
+    np.testing.assert_array_equal(loaded.predict(rows), scores)
+    encoded = loaded.encode([right for _, right in rows])
+    np.testing.assert_allclose(loaded.score_encoded(rows[0][0], encoded)[:2], scores[:2], rtol=1e-5, atol=1e-6)
+
+
+def test_without_such_vectors_unknown_words_share_one(tmp_path):
+    pairs = overlap(8, seed=0)
+    matcher = Matcher("mv-lstm", evidence=False, **SMALL, dim=6).fit(pairs, pairs, vectors="none", **QUICK)
+    assert matcher.scorer.token_ids(["neverseen"]).oov is None
+    assert len(set(matcher.predict([("bama", "neverseen"), ("bama", "otherword")]).tolist())) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "source"),
+    [
+        ("mv-lstm", ["the cat sat", "a cat", "the dog ran", "dogs"], "wordllama"),
+        ("mv-lstm", ["кошка сидела", "кошка", "собака бежала", "собака"], "skip-gram"),
+        ("dssm", ["the cat sat", "a cat", "the dog ran", "dogs"], "none"),
+        ("late-interaction", ["the cat sat", "a cat", "the dog ran", "dogs"], "none"),
+    ],
+)
+def test_the_config_of_a_trained_model_says_what_auto_was(name, texts, source):
+    one, two, three, four = texts
+    pairs = Pairs.of([one, one, three, three], [two, four, four, two], [1, 0, 1, 0])
+    assert Matcher(name).fit(pairs, pairs, **QUICK).config.vectors == source

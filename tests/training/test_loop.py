@@ -20,7 +20,7 @@ from pairlight.training import loop
 from pairlight.training.interrupt import delay_interrupt
 from toy_pairs import overlap
 
-SETTINGS = {"interaction": "tensor", "hidden": 6, "channels": 2, "dropout": 0.2}
+SETTINGS = {"interaction": "tensor", "hidden": 6, "channels": 2, "dropout": 0.2, "evidence": False}
 OPTIONS = {"epochs": 4, "patience": 0, "vectors": "none", "lr": 0.05, "epsilon": 1e-10, "batch": 16, "progress": False}
 DEV = overlap(40, seed=0)  # the training lists, so that every epoch is better than the one before it
 

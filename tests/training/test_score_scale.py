@@ -34,7 +34,7 @@ OPTIONS = {"vectors": "none", "loss": "bce", "optimizer": "adam", "lr": 0.05, "b
 
 
 def trained(name: str, **changes) -> Matcher:
-    return Matcher(name, dim=8).fit(PAIRS, PAIRS, progress=False, **(OPTIONS | changes))
+    return Matcher(name, dim=8, evidence=False).fit(PAIRS, PAIRS, progress=False, **(OPTIONS | changes))
 
 
 def weights(matcher: Matcher) -> dict[str, torch.Tensor]:
@@ -89,6 +89,7 @@ def test_the_scale_is_in_the_checkpoint_and_not_in_the_model_folder(tmp_path):
 
 @pytest.mark.parametrize(("name", "loss"), [("lstm-rnn", "hinge"), ("mv-lstm", "bce")])
 def test_lists_and_unbounded_scores_have_no_scale(tmp_path, pairs, name, loss):
-    Matcher(name, dim=8).fit(pairs, pairs, progress=False, folder=tmp_path, **(OPTIONS | {"loss": loss, "epochs": 1}))
+    changes = {"loss": loss, "epochs": 1, "folder": tmp_path}
+    Matcher(name, dim=8, evidence=False).fit(pairs, pairs, progress=False, **(OPTIONS | changes))
     with safe_open(tmp_path / "checkpoint.safetensors", "pt") as file:
         assert not [key for key in file.keys() if key.startswith("scale.")]  # noqa: SIM118 - a handle, not a dict

@@ -53,17 +53,22 @@ def _describe(name: str, as_json: bool) -> None:
     model = model_class(name)
     settings = model_settings(model).values()
     equations = (inspect.getdoc(model) or "").partition("Settings:\n")[0].rstrip()
+    options = {
+        "training_defaults": dict(model.training_defaults),
+        "paper_training": dict(model.training_options({"evidence": False})) if model.takes_evidence else {},
+    }
     if as_json:
-        details = {"equations": equations, "training_defaults": dict(model.training_defaults)}
+        details = {"equations": equations, **options}
         rows = [asdict(each) | {"range": each.range and str(each.range)} for each in settings]
         print_json(_summary(name, model) | details | {"settings": rows})
         return
     print(f"{name}: {model.paper}\n\n{equations}\n")
     for setting in settings:
         print(f"  --set {f'{setting.name}={setting.default}':24} {setting.meaning}")
-    if model.training_defaults:
-        values = ", ".join(f"{option}={value}" for option, value in model.training_defaults.items())
-        print(f"\nDefault training options: {values}")
+    titles = "Default training options", "Training options in the form of the paper"
+    for title, some in zip(titles, options.values(), strict=True):
+        if some:
+            print(f"\n{title}: {', '.join(f'{option}={value}' for option, value in some.items())}")
 
 
 def _summary(name: str, model: "type[PairModel]") -> dict[str, Any]:

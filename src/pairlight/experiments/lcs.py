@@ -37,6 +37,7 @@ SETTINGS: dict[str, Value] = {
     "reset_gates": False,
     "activation": "relu",
     "dim": 1,
+    "evidence": False,
 }
 OPTIONS: dict[str, Value] = {
     "loss": "squared",

@@ -33,7 +33,7 @@ from pairlight.experiments.report import (
 from pairlight.experiments.runner import RunLog, check_failures, run_all, specs_of_seeds
 from pairlight.experiments.runs import CLASSIFICATION, evaluate_every_epoch, evaluate_lists
 from pairlight.experiments.sources import SOURCES, make_source, read_source, source_card
-from pairlight.experiments.spec import RunResult, RunSpec, with_seed
+from pairlight.experiments.spec import RunResult, RunSpec, in_paper_form, with_seed
 from pairlight.experiments.store import ResultStore
 from pairlight.models import model_class
 from pairlight.training.config import TrainingConfig
@@ -227,18 +227,22 @@ def _options(row: PaperRow, scale: str) -> Values:
 
 
 def _plan_row(row: PaperRow, scale: str, seed: int) -> RunSpec:
-    return RunSpec(row.model, seed, with_seed(row.model, row.settings, seed), _options(row, scale))
+    settings = with_seed(row.model, in_paper_form(row.model, row.settings), seed)
+    return RunSpec(row.model, seed, settings, _options(row, scale))
 
 
 def _report_row(
     row: PaperRow, options: Values, runs: list[RunResult], dataset: PaperDataset, baseline: list[RunResult]
 ) -> ReportRow:
     ours = {name: [run.test[name] for run in runs if name in run.test] for name in dataset.metrics}
+    model = model_class(row.model)
+    loss = model.paper_training.get("loss", "auto")  # hinge for lists; for labels it is that of the labels
+    defaults = {**model.training_options(in_paper_form(row.model, row.settings)), "loss": loss}
     return ReportRow(
         row.label,
         row.model,
         row.settings,
-        TrainingConfig.of(model_class(row.model).training_options(row.settings), options).as_dict(),
+        TrainingConfig.of(defaults, options).as_dict(),
         len(runs),
         {name: row.results.get(name) for name in dataset.metrics},
         {name: statistics.mean(values) if values else None for name, values in ours.items()},

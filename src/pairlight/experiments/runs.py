@@ -73,7 +73,7 @@ def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
     """Train on labeled pairs, and measure accuracy on dev and test after every epoch at the best threshold for dev."""
     started = time.process_time()
     texts: dict[str, TokenizedTexts] = {}
-    on_test: list[float] = []  # from epoch 0 on
+    on_test: list[float] = []  # before training, after the fit of a linear layer if there is one, after every epoch
 
     def scores_on(scorer: ModelScorer, split: str) -> Scores:
         pairs = splits[split]
@@ -97,6 +97,7 @@ def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
 
     run = run_training(spec, splits, {**spec.options, **CLASSIFICATION}, dev_accuracy)
     dev, test, scores = evaluate(run.trained.scorer())
+    before = 0 if run.trained.model.linear_layer() is None else 1
     return RunResult(
         model=spec.model,
         seed=spec.seed,
@@ -104,7 +105,7 @@ def evaluate_every_epoch(spec: RunSpec, splits: Splits) -> RunResult:
         options=spec.options,
         dev=dev.metrics,
         test=test.metrics,
-        epochs=tuple(replace(epoch, test=on_test[epoch.epoch]) for epoch in epochs_of(run.history)),
+        epochs=tuple(replace(epoch, test=on_test[before + epoch.epoch]) for epoch in epochs_of(run.history)),
         train_seconds=train_seconds(run.history),
         seconds=round(time.process_time() - started, 1),
         parameters=trained_parameters(run.trained.model),

@@ -71,3 +71,10 @@ def with_seed(model: str, settings: Values, seed: int) -> Values:
     found = model_class(model)
     own = {"seed": seed} if "seed" in model_settings(found) else {}
     return check_settings(model, found, {**settings, **own})
+
+
+def in_paper_form(model: str, settings: Values) -> Values:
+    """The settings of a model without evidence, as papers describe it."""
+    from pairlight.models import model_class
+
+    return {**settings, "evidence": False} if model_class(model).takes_evidence else settings

@@ -163,8 +163,8 @@ def run_trial(spec: RunSpec, splits: Splits) -> TrialResult:
 def _suggest(
     trial: "Trial", model: str, choices: Choices, options: Values
 ) -> tuple[dict[str, Value], dict[str, Value]]:
-    default = TrainingConfig.of(model_class(model).training_defaults, {})
     settings: dict[str, Any] = {name: trial.suggest_categorical(name, list(each)) for name, each in choices.items()}
+    default = TrainingConfig.of(model_class(model).training_options(settings), {})
     chosen = dict(options)
     if "lr" not in chosen:
         chosen["lr"] = trial.suggest_float("lr", default.lr / LR_FACTOR, default.lr * LR_FACTOR, log=True)

@@ -37,7 +37,7 @@ from pairlight.layers.collate import collate
 from pairlight.text.checks import short_repr
 from pairlight.text.parse import parse_brackets
 from pairlight.text.subwords import SubwordTokenizer
-from pairlight.text.tokenizer import TokenizedTexts
+from pairlight.text.tokenizer import TokenizedTexts, Tokenizer
 
 
 @torch.inference_mode(False)  # the caller may use inference mode, which has no gradients
@@ -131,7 +131,8 @@ def words_of_tokens(
         return words, None
     counts = subwords.lengths.tolist()
     spans = [[(word.start, word.end) for word in text.words] for text in texts]
-    return words, [words_of_subwords(t.text, span, n) for t, span, n in zip(texts, spans, counts, strict=False)]
+    plain = [tokenizer.without_brackets(t.text) if isinstance(tokenizer, Tokenizer) else t.text for t in texts]
+    return words, [words_of_subwords(text, span, n) for text, span, n in zip(plain, spans, counts, strict=False)]
 
 
 def _add_evidence(found: Contributions, trace: Trace, words: Sequence[Words] | None) -> Contributions:

@@ -66,13 +66,17 @@ def joins_without(joins: NDArray[np.int32], removed: Set[int]) -> NDArray[np.int
 
 
 def words_of_subwords(text: str, spans: Sequence[tuple[int, int]], subwords: int) -> list[int]:
-    """The word, by its span in the text, that each of the first subwords of the text belongs to; -1 for none."""
+    """The word, by its span in the text, that each of the first subwords of the text belongs to; -1 for none.
+
+    A space that is a subword of its own belongs to the word after it.
+    """
     owner = np.full(len(text) + 1, -1)
     for number, (start, end) in enumerate(spans):
         owner[start:end] = number
-    found = []
-    for token in SUBWORDS.tokens(text)[:subwords]:
+    found: list[int] = []
+    for token in reversed(SUBWORDS.tokens(text)[:subwords]):
         letters = owner[token.start : token.end]
         letters = letters[letters >= 0]
-        found.append(int(letters[0]) if len(letters) else -1)
-    return found + [-1] * (subwords - len(found))  # an empty text has one subword
+        is_space = not text[token.start : token.end].strip()
+        found.append(int(letters[0]) if len(letters) else found[-1] if found and is_space else -1)
+    return found[::-1] + [-1] * (subwords - len(found))  # an empty text has one subword

@@ -127,6 +127,8 @@ class ModelScorer:
             tokenized = replace(tokenized, oov=self.oov_vectors(self.tokenizer.oov_words(texts, self.max_length)))
         if not self.model.reads_subwords:
             return tokenized
+        if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.inputs.parse_brackets:
+            texts = [self.tokenizer.without_brackets(text) for text in texts]
         return replace(tokenized, subwords=SUBWORDS.tokenize(texts, subword_limit(self.max_length)))
 
     def fingerprint(self) -> str:

@@ -159,10 +159,9 @@ class Tokenizer:
         start = np.zeros(len(texts) + 1, np.int64)
         truncated = 0
         for t, text in enumerate(texts):
-            words = self.split(text) or [""]
-            parsed = parse_brackets(words) if self.inputs.parse_brackets else None
-            if parsed is not None:
-                words, joins[t] = parsed
+            words, tree = self._words(text)
+            if tree is not None:
+                joins[t] = tree
             if len(words) > limit:
                 truncated += 1
                 joins.pop(t, None)
@@ -176,9 +175,17 @@ class Tokenizer:
 
     def oov_words(self, texts: Iterable[str], limit: int) -> dict[int, str]:
         """The words of these texts that are not in the vocabulary, by their ids."""
-        words = {word for text in texts for word in self.split(text)[:limit] if word not in self.ids}
+        words = {word for text in texts for word in self._words(text)[0][:limit] if word not in self.ids} - {""}
         number = self._numberer({})
         return dict(zip(number(sorted(words)), sorted(words), strict=True))
+
+    def without_brackets(self, text: str) -> str:
+        """The text with spaces in place of the brackets of its parse tree, where the model reads one."""
+        if self._words(text)[1] is not None:
+            for token in self.tokens(text):
+                if token.text in ("(", ")"):
+                    text = text[: token.start] + " " * (token.end - token.start) + text[token.end :]
+        return text
 
     def to_bytes(self) -> bytes:
         return self.backend.to_str().encode("utf-8")
@@ -204,6 +211,12 @@ class Tokenizer:
             count = units
         ranked = sorted(count.items(), key=lambda item: (-item[1], item[0]))
         return [unit for unit, times in ranked[:most] if times >= min_count and unit not in SPECIAL]
+
+    def _words(self, text: str) -> tuple[list[str], list[int] | None]:
+        """The words of a text, at least one, and the merge positions of its parse tree where the model reads one."""
+        words = self.split(text) or [""]
+        parsed = parse_brackets(words) if self.inputs.parse_brackets else None
+        return (words, None) if parsed is None else parsed
 
     def _numberer(self, numbers: dict[str, int]) -> Callable[[list[str]], list[int]]:
         if self.inputs.input_kind != "words":

@@ -65,12 +65,12 @@ def _last(history: History, config: TrainingConfig) -> str | None:
 
 
 def _start(history: History, config: TrainingConfig) -> str | None:
-    if history.best_epoch != 0 or history.start is None:
+    if history.best_epoch != 0 or history.best is None:
         return None
     reached = max(epoch.metric for epoch in history.epochs if epoch.metric is not None)
     lower = f"lower lr={config.lr:g}, or " if _has_moved(history) else ""  # the other note asks for a higher one
     return (
-        f"Training did not help: dev {config.metric} was {history.start:.4f} before it and at most {reached:.4f} "
+        f"Training did not help: dev {config.metric} was {history.best:.4f} before it and at most {reached:.4f} "
         f"after an epoch, so the model is kept as it was; {lower}use more training pairs."
     )
 

@@ -17,6 +17,7 @@ from pairlight.text.tokenizer import SPECIAL, Tokenizer
 from pairlight.text.vectors import Vectors, load_vectors, skip_gram
 from pairlight.text.vocabulary import AnyTokenizer, fit_tokenizer
 from pairlight.training.config import TrainingConfig
+from pairlight.training.loop import History
 
 DIM = 50  # of skip-gram vectors, where no setting says
 
@@ -75,7 +76,8 @@ def untrained_model(name: str, settings: Mapping[str, Any]) -> TrainedModel:
             "Matcher.load(folder)."
         )
     model.init_weights(config.init_scale)
-    return TrainedModel(name, model.eval(), tokenizer, config.max_length, training=config.as_dict())
+    history = History().as_dict()
+    return TrainedModel(name, model.eval(), tokenizer, config.max_length, training=config.as_dict(), history=history)
 
 
 def vocabulary_digest(tokenizer: AnyTokenizer, config: TrainingConfig) -> str:
@@ -120,10 +122,11 @@ def _copy_weights(model: PairModel, init: PairModel) -> None:
     """Copy every weight of the trained model; where the vocabulary has grown, its rows come first."""
     state = model.state_dict()
     for name, tensor in init.state_dict().items():
-        if state[name].shape[1:] != tensor.shape[1:] or state[name].numel() < tensor.numel():
+        own = state.get(name)
+        if own is None or own.shape[1:] != tensor.shape[1:] or own.numel() < tensor.numel():
             raise InputError(f"The model to continue from has another size of {name}: use the same settings.")
         if tensor.dim():
-            state[name][: len(tensor)] = tensor
+            own[: len(tensor)] = tensor
         else:
             state[name] = tensor
     model.load_state_dict(state)

@@ -15,6 +15,7 @@ from pairlight.training.losses import LABEL_LOSS_FUNCTIONS, listwise
 MAX_PAIRS = 20_000  # more do not change nine weights
 BATCH = 256
 PENALTY = 0.1  # of the squared distance from the untrained weights, as if it were the loss of so many examples
+ENOUGH = 100  # examples; with fewer, the penalty grows
 STEPS = 100  # of L-BFGS; the loss is convex, and a few dozen are enough
 
 
@@ -33,6 +34,7 @@ def fit_linear(
     parameters = [linear.weight, linear.bias]
     start = torch.cat([each.detach().double().cpu().flatten() for each in parameters])
     w = start.clone().requires_grad_()
+    penalty = PENALTY * max(1.0, ENOUGH / len(f)) / len(f)
     label = None if epoch.label is None else torch.from_numpy(epoch.label).double()
     optimizer = torch.optim.LBFGS([w], max_iter=STEPS, line_search_fn="strong_wolfe")
 
@@ -40,7 +42,7 @@ def fit_linear(
         optimizer.zero_grad()
         scores = f @ w[:-1] + w[-1]  # [T, 1 + J]
         value = listwise(scores.T, 1.0) if label is None else LABEL_LOSS_FUNCTIONS[config.loss](scores[:, 0], label)
-        value = value + PENALTY / len(f) * (w - start).square().sum()
+        value = value + penalty * (w - start).square().sum()
         value.backward()
         return value
 

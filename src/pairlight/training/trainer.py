@@ -234,8 +234,10 @@ def prepare_training(
     if not config.freeze:
         built.tune_vectors(texts)
     built.to(place)
-    if init is None or not built.statistics_are_weights:
+    if init is None:
         built.fit_statistics(texts, pairs)
+    elif not built.statistics_are_weights:  # those of evidence are: its linear layer was fitted to them
+        built.without_evidence.fit_statistics(texts, pairs)
     return Preparation(config, scorer, texts, labeled, dev, {"train": _summary(pairs), "dev": _summary(dev)})
 
 
