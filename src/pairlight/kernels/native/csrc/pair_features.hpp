@@ -61,11 +61,12 @@ class PairFeaturesRun {
 
   // The buffers of a task.
   struct Memory {
-    // Of the left text: its words in lanes, one by one and for each of them its id and weight.
-    Buffer<V> words, weights, edge;
+    // Of the left text: its words in lanes, with their weights and ids.
+    Buffer<V> words, weights, edge;  // edge is 0 in the lanes of the last vector that have a word, otherwise -infinity
     Buffer<I> ids;
     Buffer<T> sums;  // [2, D] of its vectors, plain and weighted
-    // Of each distinct word on the right: its vector, its cells, the largest of them and whether it is on the left too.
+    // Of each distinct word of the right texts: its vector, its cells with all left words, the largest of them, and
+    // whether it is a left word too.
     Buffer<const T *> row;
     Buffer<V> cells, largest;
     Buffer<T> norm, weight, same;
@@ -74,7 +75,7 @@ class PairFeaturesRun {
     Buffer<V> rows, matches;
     Buffer<const T *> text;  // the vectors of one text, with the factors of its two sums
     Buffer<T> plain, weighted, right_sums, columns, found;
-    Buffer<int32_t> where;    // the distinct word of every word of the texts that are looked at together
+    Buffer<int32_t> where;    // the number of the distinct word at every position of the texts of a group
     Buffer<int64_t> ignored;  // positions of the k largest cells
     int hashes;               // a power of two, less one
 
@@ -84,11 +85,12 @@ class PairFeaturesRun {
           norm(self.room), weight(self.room), same(self.room), id(self.room), slot(hashes), at(hashes),
           rows(self.high), matches(self.high), text(self.most()), plain(self.most()), weighted(self.most()),
           right_sums(2 * self.call.dim), columns(self.longest), found(SOME + 2 * L),
-          where(int64_t(self.size) * self.longest), ignored(self.call.k), hashes(hashes - 1) {}
+          where(int64_t(least(self.size, self.times)) * self.longest), ignored(self.call.k), hashes(hashes - 1) {}
 
     bool complete() const {
       return words && weights && edge && ids && sums && row && cells && largest && norm && weight && same && id &&
-             slot && at && rows && matches && text && plain && weighted && right_sums && columns && found && where && ignored;
+             slot && at && rows && matches && text && plain && weighted && right_sums && columns && found && where &&
+             ignored;
     }
   };
 
@@ -164,7 +166,7 @@ class PairFeaturesRun {
         row[l] = call.units + id * dim, count[l] = real ? dim : 0;
         memory.ids[w][l] = real ? int32_t(id) : -1;
         memory.weights[w][l] = real ? weight_of(id) : T(0);
-        memory.edge[0][l] = real ? T(0) : -T(INFINITY);  // in the end, that of the last vector
+        memory.edge[0][l] = real ? T(0) : -T(INFINITY);  // overwritten until the last vector
       }
       gather<T>(row, count, dim, 1, memory.words + w, of.vectors);
     }
