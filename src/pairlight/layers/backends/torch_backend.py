@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pairlight.kernels.autograd.arrays import native_for
+from pairlight.kernels.autograd import arrays
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm, lstm
 from pairlight.kernels.autograd.pair_features import pair_features
@@ -95,7 +95,7 @@ def grad_enabled() -> bool:
 
 def has_kernels(x: Tensor) -> bool:
     """Whether compiled kernels that exist in single precision only are used for such arrays."""
-    return x.dtype == torch.float32 and native_for(x) is not None
+    return x.dtype == torch.float32 and arrays.native_for(x) is not None
 
 
 # Shapes
