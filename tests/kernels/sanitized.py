@@ -12,6 +12,7 @@ from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_count
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm
 from pairlight.kernels.autograd.matmul import add_product
+from pairlight.kernels.autograd.pair_features import pair_features
 from pairlight.kernels.autograd.product_kmax import product_kmax
 from pairlight.kernels.autograd.product_max import product_max
 from pairlight.kernels.autograd.spatial_gru import GruWeights, spatial_gru
@@ -20,6 +21,7 @@ from pairlight.kernels.native import build, library
 from pairlight.kernels.native import kernel_counts as native_kernel_counts
 from pairlight.kernels.native import kmax as native_kmax
 from pairlight.kernels.native import lstm as native_lstm
+from pairlight.kernels.native import pair_features as native_pair_features
 from pairlight.kernels.native import product_kmax as native_product_kmax
 from pairlight.kernels.native import product_max as native_product_max
 from pairlight.kernels.native import spatial_gru as native_spatial_gru
@@ -76,6 +78,12 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
         token_matches(left_ids, right_ids, left, right)
         token_matches(left_ids[:1], right_ids, left[:1], right)
         native_token_matches.token_matches(array(left_ids), array(right_ids), *lengths)
+        words = native_pair_features.WordTable(leaf(5, D), leaf(5), leaf(3))
+        in_arrays = native_pair_features.WordTable(*map(array, words))
+        for k in (0, 1, 5, 50):
+            pair_features(words, left_ids, right_ids, left, right, 3.0, k)
+            pair_features(words, left_ids[:1], right_ids.repeat(20, 1), left[:1], right.repeat(20), 3.0, k)
+            native_pair_features.pair_features(in_arrays, array(left_ids), array(right_ids), *lengths, 3.0, k)
         u, v = leaf(B, L, C, D), leaf(B, R, C, D)
         for kernels in (1, 11, 20):
             mu, sigma = [1 - 2 * k / kernels for k in range(kernels)], [0.001, *[0.1] * (kernels - 1)]

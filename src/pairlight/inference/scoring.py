@@ -15,7 +15,7 @@ from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 
 BATCH = 256
-LOOKUP_BATCH = 96  # of a model that only looks vectors up, which then stay in the cache
+LOOKUP_BATCH = 512  # of a model that only looks vectors up: right texts of one left text share words
 MAX_CELLS = 2**20  # grid cells of a batch, padding included, which bounds memory when texts are long
 MAX_ENCODED = 2**17  # words whose encodings are held at a time
 MIN_PAIRS = 1024  # pairs scored together at least, so that sorting by length pays

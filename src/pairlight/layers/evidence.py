@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from pairlight.kernels.native.pair_features import K1, B, WordTable
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.interactions import Cosine, unit
 from pairlight.layers.layer import Layer, buffer
-from pairlight.layers.subwords import StaticEmbedding
+from pairlight.layers.subwords import StaticEmbedding, static_units
 from pairlight.layers.topk import KMax
 from pairlight.layers.tracing import is_watched
 from pairlight.layers.types import Array, Seq, Tokens, tile_left_vectors
@@ -17,7 +18,6 @@ from pairlight.text.tokenizer import PADDING
 
 SUBWORDS = 32_000
 PRIOR = 1000  # how many of the user's texts the general corpus is worth in document frequencies
-K1, B = 1.2, 0.75  # of BM25
 
 # The features of a pair, and the weights with which they rank well untrained.
 FEATURES: dict[str, float] = {
@@ -79,6 +79,21 @@ class PairFeatures(Layer):
         ]
         return xp.cat([*(each[:, None] for each in f), cells], 1)
 
+    def of_tokens(self, words: WordTable, left: Tokens, right: Tokens) -> Array:
+        """f of texts whose vectors and weights are rows of a table, in one pass, without gradients."""
+        xp = array_namespace(left.ids)
+        f: Array = xp.pair_features(
+            words, left.ids, right.ids, left.lengths, right.lengths, float(self.average_length), self.k
+        )
+        return f
+
+    def can_fuse(self, weights: Array, *layers: Layer) -> bool:
+        """Whether `of_tokens` may replace this layer and those before it, with weights of this type."""
+        xp = array_namespace(weights)
+        if xp.grad_enabled() or not xp.has_kernels(weights):
+            return False
+        return not is_watched(self, self.interact, self.aggregate, *layers)
+
     def set_average_length(self, length: float) -> None:
         """Set the mean length of right texts, for BM25."""
         array_namespace(self.average_length).copy_into(self.average_length, np.float32(length))
@@ -126,7 +141,10 @@ class Evidence(Layer):
 
     def pair_features(self, left: Tokens, right: Tokens) -> Array:
         """f: [B, 9]."""
-        with array_namespace(self.idf).no_grad():  # nothing before the linear layer is trained
+        xp = array_namespace(self.idf)
+        with xp.no_grad():  # nothing before the linear layer is trained
+            if self.features.can_fuse(self.idf, self.embed):
+                return self.features.of_tokens(WordTable(*static_units(xp.NAME), self.idf), left, right)
             f: Array = self.features(self.embed(left), self.embed(right), self.weights(left), self.weights(right))
         return f
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from pairlight.kernels.native.pair_features import EPSILON
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.layer import Layer, buffer, parameter
 from pairlight.layers.types import Array, Seq, Tokens
@@ -25,6 +26,25 @@ def _static_table(backend: str) -> tuple[Any, float]:
     import torch
 
     return torch.from_numpy(table), factor
+
+
+@cache
+def static_units(backend: str) -> tuple[Any, Any]:
+    """The static vectors with length 1, and their lengths, the mean of which is 1: [32000, 256], [32000]."""
+    if backend == "numpy":
+        table, factor = _static_table(backend)
+        return _unit_rows(table.astype(np.float32) * np.float32(factor))
+    import torch
+
+    units, norms = static_units("numpy")
+    return torch.from_numpy(units), torch.from_numpy(norms)
+
+
+def _unit_rows(x: Array) -> tuple[Array, Array]:
+    """Vectors of length 1 and their lengths, at least EPSILON so that the product of both is x."""
+    xp = array_namespace(x)
+    norms = xp.clip((x * x).sum(-1) ** 0.5, low=EPSILON)
+    return x / norms[:, None], norms
 
 
 def static_rows(ids: Array) -> Array:
@@ -54,7 +74,7 @@ class ProjectedEmbedding(Layer):
     """x_t = (E[w_t] + D[w_t]) P, where P starts as the identity and D at zero.   Tokens -> Seq
 
     D has rows only for the subwords whose vectors are trained; only these are saved. When nothing is trained, the rows
-    of (E + D) P are computed once, when they are first needed.
+    of (E + D) P are computed once, when they are first needed, and kept as vectors of length 1 with their lengths.
     """
 
     def __init__(self, dropout: float) -> None:
@@ -62,7 +82,8 @@ class ProjectedEmbedding(Layer):
         self.project = parameter(DIM, DIM, bound=0)
         self.rows: Any = None  # the subwords of D, ascending; None if no vectors are trained
         self.change: Any = None  # D
-        self._projected: tuple[Any, Any, Any] | None = None  # what it was computed from, the rows, and which are there
+        # What it was computed from, the rows with length 1, their lengths, and which blocks of them are there.
+        self._projected: tuple[Any, Any, Any, Any] | None = None
 
     def adjust_start(self) -> None:
         array_namespace(self.project).copy_into(self.project, np.eye(DIM, dtype=np.float32))
@@ -87,7 +108,8 @@ class ProjectedEmbedding(Layer):
             distinct, at = xp.unique(ids)  # each subword is projected once
             x = xp.rows(xp.dropout(self._vectors(distinct), self.dropout, self.training) @ self.project, at)
         else:
-            x = self._projected_rows(ids)
+            units, norms = self.unit_rows(tokens)
+            x = xp.rows(units, ids) * norms[ids][..., None]
         return masked_rows(x, tokens)
 
     def _vectors(self, ids: Array) -> Array:
@@ -99,26 +121,28 @@ class ProjectedEmbedding(Layer):
         at = xp.clip(xp.searchsorted(self.rows, ids), high=len(self.rows) - 1)
         return x + xp.rows(self.change, at) * xp.cast(self.rows[at] == ids, self.change)[..., None]
 
-    def _projected_rows(self, ids: Array) -> Array:
-        """Rows of (E + D) P, from a table that is filled as needed.
+    def unit_rows(self, *texts: Tokens) -> tuple[Array, Array]:
+        """The rows of (E + D) P with length 1, and their lengths: a table that is filled as these texts need it.
 
         It is filled in fixed blocks, so that a row does not depend on what was computed before.
         """
-        xp = array_namespace(ids)
-        weights = [each for each in (self.project, self.change) if each is not None]
-        version = [xp.version(each) for each in weights]
+        xp = array_namespace(self.project)
+        version = [xp.version(each) for each in (self.project, self.change) if each is not None]
         kept = self._projected
         if kept is None or kept[0] != version:
             count = len(subword_vectors())
-            kept = version, xp.zeros((count, DIM), self.project), np.zeros(-(-count // BLOCK), np.bool_)
-            self._projected = kept
-        _, table, filled = kept
-        needed = np.unique(xp.to_numpy(ids) // BLOCK)
-        for block in needed[~filled[needed]].tolist():
-            rows = xp.arange(min(BLOCK, len(table) - block * BLOCK), ids) + block * BLOCK
-            table[block * BLOCK : block * BLOCK + len(rows)] = self._vectors(rows) @ self.project
+            units, norms = xp.zeros((count, DIM), self.project), xp.zeros((count,), self.project)
+            kept = self._projected = version, units, norms, np.zeros(-(-count // BLOCK), np.bool_)
+        _, units, norms, filled = kept
+        needed = np.zeros_like(filled)
+        for tokens in () if filled.all() else texts:
+            needed[xp.to_numpy(xp.where(tokens.mask, tokens.ids, PADDING)) // BLOCK] = True
+        for block in np.flatnonzero(needed & ~filled).tolist():
+            at = slice(block * BLOCK, min((block + 1) * BLOCK, len(units)))
+            rows = xp.arange(at.stop - at.start, self.project) + at.start
+            units[at], norms[at] = _unit_rows(self._vectors(rows) @ self.project)
             filled[block] = True
-        return xp.rows(table, ids)
+        return units, norms
 
 
 class SubwordWeights(Layer):
@@ -134,5 +158,12 @@ class SubwordWeights(Layer):
     def forward(self, u: Seq) -> Array:
         xp = array_namespace(u.ids)
         known = u.mask & (u.ids < len(self.weight))
-        r = abs(self.weight[xp.where(known, u.ids, PADDING)]) + 1e-3
-        return xp.where(u.mask, r, 0)
+        return xp.where(u.mask, _positive(self.weight[xp.where(known, u.ids, PADDING)]), 0)
+
+    def of_subwords(self) -> Array:
+        """The weights of all subwords; those beyond them have that of padding."""
+        return _positive(self.weight)
+
+
+def _positive(weight: Array) -> Array:
+    return abs(weight) + 1e-3

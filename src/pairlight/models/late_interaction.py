@@ -7,6 +7,7 @@ import numpy as np
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
+from pairlight.kernels.native.pair_features import WordTable
 from pairlight.layers.basic import Linear
 from pairlight.layers.evidence import FEATURES, PairFeatures, start_linear, subword_idf
 from pairlight.layers.heads import MLP
@@ -85,13 +86,21 @@ class LateInteraction(DualEncoder[Seq]):
     encode_right = encode_left
 
     def match(self, u: Seq, v: Seq) -> Array:
-        f = self.features(u, v, self.weights(u), self.weights(v))
-        return self.linear(f)[:, 0] + self.score(f)
+        return self._score(self.features(u, v, self.weights(u), self.weights(v)))
+
+    def forward(self, left: Tokens, right: Tokens) -> Array:
+        return self._score(self.linear_features(left, right))
 
     def linear_layer(self) -> Linear:
         return self.linear
 
     def linear_features(self, left: Tokens, right: Tokens) -> Array:
+        if self.features.can_fuse(self.weights.weight, self.embed, self.weights):
+            words = WordTable(*self.embed.unit_rows(left, right), self.weights.of_subwords())
+            return self.features.of_tokens(words, left, right)
         u, v = self.encode_left(left), self.encode_right(right)
         f: Array = self.features(u, v, self.weights(u), self.weights(v))
         return f
+
+    def _score(self, f: Array) -> Array:
+        return self.linear(f)[:, 0] + self.score(f)

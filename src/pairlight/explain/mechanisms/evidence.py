@@ -5,7 +5,8 @@ from torch import Tensor
 from pairlight.explain.data import Fact, FactTable
 from pairlight.explain.mechanisms.findings import Findings, TracedPair
 from pairlight.explain.trace import LayerCall, Trace
-from pairlight.layers.evidence import FEATURES, K1, B, Evidence, PairFeatures
+from pairlight.kernels.native.pair_features import K1, B
+from pairlight.layers.evidence import FEATURES, Evidence, PairFeatures
 
 
 def explain_features(pair: TracedPair, layer: PairFeatures, call: LayerCall, findings: Findings) -> None:

@@ -23,6 +23,8 @@ _KERNELS = "PAIRLIGHT_KERNELS"
 _THREADS = "PAIRLIGHT_THREADS"
 _BUILD = "python -m pairlight.kernels.native.build"
 
+_UNKNOWN_ID = 2  # what a kernel returns if it does not run out of memory but reads an id outside of its table
+
 _threads: int | None = None
 
 
@@ -48,7 +50,10 @@ class Native:
 
     def run(self, kernel: str, dtype: DTypeLike, call: ctypes.Structure) -> None:
         """Run a kernel for float32 or float64 with the arguments in `call`."""
-        if self._function(kernel, dtype)(ctypes.byref(call)):
+        code = self._function(kernel, dtype)(ctypes.byref(call))
+        if code == _UNKNOWN_ID:
+            raise InputError("A word has an id that is not in the table of vectors.")
+        if code:
             raise MemoryError(f"The {kernel} kernel could not allocate memory: use smaller batches.")
 
     def _function(self, kernel: str, dtype: DTypeLike) -> "ctypes._NamedFuncPointer":

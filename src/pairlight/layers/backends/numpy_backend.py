@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairlight.kernels.native import library
 from pairlight.kernels.native.kmax import kmax
 from pairlight.kernels.native.lstm import bilstm, lstm
+from pairlight.kernels.native.pair_features import pair_features
 from pairlight.kernels.native.product_kmax import product_kmax
 from pairlight.kernels.native.product_max import product_max
 from pairlight.kernels.native.token_matches import token_matches
 
-__all__ = ["bilstm", "kmax", "lstm", "product_kmax", "product_max", "token_matches"]
+__all__ = ["bilstm", "kmax", "lstm", "pair_features", "product_kmax", "product_max", "token_matches"]
 
 NAME = "numpy"
 
@@ -78,6 +80,10 @@ def detach(x: Array) -> Array:
 
 def grad_enabled() -> bool:
     return False
+
+
+def has_kernels(x: Array) -> bool:
+    return x.dtype == np.float32 and library.native(x.dtype) is not None
 
 
 # Shapes

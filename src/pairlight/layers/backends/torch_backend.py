@@ -7,13 +7,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pairlight.kernels.autograd import arrays
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm, lstm
+from pairlight.kernels.autograd.pair_features import pair_features
 from pairlight.kernels.autograd.product_kmax import product_kmax
 from pairlight.kernels.autograd.product_max import product_max
 from pairlight.kernels.autograd.token_matches import token_matches
 
-__all__ = ["bilstm", "kmax", "lstm", "product_kmax", "product_max", "token_matches"]
+__all__ = ["bilstm", "kmax", "lstm", "pair_features", "product_kmax", "product_max", "token_matches"]
 
 NAME = "torch"
 
@@ -89,6 +91,11 @@ def detach(x: Tensor) -> Tensor:
 
 def grad_enabled() -> bool:
     return torch.is_grad_enabled()
+
+
+def has_kernels(x: Tensor) -> bool:
+    """Whether compiled kernels that exist in single precision only are used for such arrays."""
+    return x.dtype == torch.float32 and arrays.native_for(x) is not None
 
 
 # Shapes

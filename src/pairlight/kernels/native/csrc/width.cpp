@@ -2,6 +2,7 @@
 #include "kernel_counts.hpp"
 #include "lstm_backward.hpp"
 #include "matmul.hpp"
+#include "pair_features.hpp"
 #include "product_kmax.hpp"
 #include "product_max_backward.hpp"
 #include "spatial_gru_backward.hpp"
@@ -46,3 +47,8 @@ KERNELS(double, f64)
 
 // Token ids are integers; their counts are float32.
 EXPORT int JOIN(token_matches, f32, PAIRLIGHT_WIDTH)(const TokenMatches *call) { return token_matches(*call); }
+
+// Models score in float32.
+EXPORT int JOIN(pair_features, f32, PAIRLIGHT_WIDTH)(const PairFeatures<float> *call) {
+  return PairFeaturesRun<float>::run(*call);
+}
