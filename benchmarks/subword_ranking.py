@@ -30,6 +30,7 @@ def subword_ranking(rounds: int, say: Callable[[str], None]) -> Rows:
     scorer = untrained_model("late-interaction", {}).scorer()
     tokenized = SUBWORDS.tokenize(pairs.texts, 64)
     raw, ready = partial(scorer.score_pairs, pairs), partial(_score, scorer, tokenized, pairs)
+    ready()  # the first call projects the vectors
     sides = {"late-interaction, tokenized texts": ready, "late-interaction, raw text": raw}
     word_llama = _word_llama()
     sides["WordLlama's rank, raw text"] = partial(word_llama.rank, texts[0], texts[1:], sort=False)
