@@ -94,7 +94,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, application: "Application") -> None:
         super().__init__(config)
         self.application = application
-        self.failure: Exception | None = None
+        self.failure: str | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     @contextmanager
@@ -121,7 +121,9 @@ class _Server(uvicorn.Server):
         try:
             await asyncio.wrap_future(application.queue.call(application.backend.load))
         except Exception as error:
-            self.failure, self.should_exit = error, True
+            # Only the message of an InputError is written for users.
+            self.failure = str(error) if isinstance(error, InputError) else f"Loading failed: {error!r}."
+            self.should_exit = True
             return
         seconds = round(time.perf_counter() - started, 2)
         application.log.write({"event": "ready", "models": list(application.backend.models), "seconds": seconds})
