@@ -13,11 +13,12 @@ from benchmarks.every_model import every_model
 from benchmarks.kernel_speed import kernel_speed
 from benchmarks.report import goals, report
 from benchmarks.stored_encodings import stored_encodings
+from benchmarks.subword_ranking import subword_ranking
 from pairlight.core.errors import InputError, unknown_name
 from pairlight.core.files import write_json, write_text
 from pairlight.models import MODELS, model_class
 
-PARTS = ("models", "double-loop", "packed", "cross-encoders", "kernels", "encodings", "growth", "start")
+PARTS = ("models", "double-loop", "packed", "cross-encoders", "subwords", "kernels", "encodings", "growth", "start")
 
 
 def main() -> None:
@@ -61,6 +62,8 @@ def run(quick: bool, models: list[str], parts: list[str], out: Path | None) -> N
         results["packed"] = comparisons.packed(rounds, say)
     if "cross-encoders" in parts:
         results["cross_encoders"] = comparisons.against_cross_encoders(rounds, say)
+    if "subwords" in parts:
+        results["subwords"] = subword_ranking(rounds, say)
     if "kernels" in parts:
         results["kernels"] = kernel_speed(rounds, say)
     if "encodings" in parts:

@@ -11,6 +11,7 @@ _COMPARISONS = {
     "double_loop": "Match-SRNN and a naive double loop",
     "packed": "MV-LSTM and a packed nn.LSTM",
     "cross_encoders": "MV-LSTM and cross-encoders with random weights",
+    "subwords": "late-interaction on subwords, WordLlama and cross-encoders with random weights",
 }
 
 
@@ -76,6 +77,12 @@ def goals(results: dict[str, Any]) -> Rows:
             if ours["train_mb"]:
                 memory = naive["train_mb"] / ours["train_mb"]
                 check(f"Match-SRNN {workload}, memory of the double loop, times ours", 4, memory)
+    subwords = {row["side"]: row["score"] for row in results.get("subwords", []) if "side" in row}
+    if subwords:
+        ours = subwords["late-interaction, tokenized texts"]
+        tiny = subwords["TinyBERT (L2-H128), onnxruntime int8, tokenized texts"]
+        check("late-interaction, pairs per second", 50_000, ours, "tokenized texts, 30x40 subwords")
+        check("late-interaction, scoring, times TinyBERT in onnxruntime int8", 30, ours / tiny)
     packed = {(r["workload"], r["interaction"], r["side"]): r for r in results.get("packed", []) if "side" in r}
     for workload, interaction, side in packed:
         if side == "pairlight":

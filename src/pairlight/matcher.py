@@ -203,9 +203,19 @@ class Matcher:
         check_text("right text", right)
         return nearest_pairs(self.scorer, left, right, _pairs(train_pairs), n)
 
-    def save(self, folder: str | Path, *, results: dict[str, Any] | None = None, command: str | None = None) -> None:
-        """Write a model folder; `results` and `command` go into its card."""
-        save_model(Path(folder), self.trained, results=results, command=command)
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        results: dict[str, Any] | None = None,
+        command: str | None = None,
+        include_vectors: bool = False,
+    ) -> None:
+        """Write a model folder; `results` and `command` go into its card.
+
+        The static vectors of subwords are those of the package wordllama, unless `include_vectors` copies them too.
+        """
+        save_model(Path(folder), self.trained, results=results, command=command, include_vectors=include_vectors)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:

@@ -53,7 +53,7 @@ def compare(
     first = options.pop("seed", 1)
 
     def planned(options: dict[str, Any]) -> list[RunSpec]:
-        specs = plan_runs(data, names, range(first, first + seeds), options)
+        specs = plan_runs(names, range(first, first + seeds), options)
         return with_settings(specs, parse_settings(settings, "settings"))
 
     planned(options)  # checks the names before the data are read

@@ -18,7 +18,7 @@ def demo(
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Train and explain a model on State of the Union speeches.
+    """Rank with a ready-made model, then train and explain one on State of the Union speeches.
 
     It learns which clause completes a sentence.
     """
@@ -36,9 +36,12 @@ def demo(
 
     from pairlight.explain.render.terminal import ExplanationView
 
-    print(f"\n{'':10} {'P@1':>7} {'MRR':>7}")
+    print(f"\nWithout training, the ready-made model qa-small ranks answers to {result.ranked.left!r}:")
+    for candidate in result.ranked.candidates:
+        print(f"    {candidate.score:7.3f}  {candidate.text}")
+    print(f"\nTrained on sentences of speeches:\n\n{'':16} {'P@1':>7} {'MRR':>7}")
     for name, metrics in result.results.items():
-        print(f"{name:10} {metrics['P@1']:7.3f} {metrics['MRR']:7.3f}")
+        print(f"{name:16} {metrics['P@1']:7.3f} {metrics['MRR']:7.3f}")
     for example in result.examples:
         print(f"\n{example.left},")
         for candidate in example.candidates:

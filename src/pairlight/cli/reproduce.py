@@ -154,7 +154,7 @@ def _rebuild_ready_made(out: Path, as_json: bool) -> None:
     metrics = {}
     for name in ABOUT_DATA:
         with progress_reporter() as reporter:
-            metrics[name] = build_ready_made(name, out / name, command=command_line(), reporter=reporter)
+            metrics[name] = build_ready_made(name, out / name, reporter=reporter)
     if as_json:
         print_json(metrics)
         return

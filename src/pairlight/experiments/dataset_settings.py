@@ -1,4 +1,4 @@
-"""Settings and training options of models on named datasets, chosen on dev, and the results of papers there."""
+"""Settings and training options of the papers' tables on named datasets, chosen on dev, and the papers' results."""
 
 from dataclasses import dataclass, field
 
@@ -48,9 +48,3 @@ PAPER_RESULTS: dict[str, dict[str, float]] = {
         "amv-lstm": 0.651,
     },
 }
-
-
-def settings_on(dataset: str, model: str) -> DatasetSettings:
-    """The settings and options of a model on a named dataset; empty for the model's defaults on any other dataset."""
-    own = MODEL_SETTINGS.get(dataset, {}).get(model, DatasetSettings())
-    return DatasetSettings(own.settings, SHARED_OPTIONS.get(dataset, {}) | own.options)

@@ -17,15 +17,14 @@ from pairlight.training.trainer import train
 
 BLOCK = 200  # consecutive rows that are kept in one split
 NEAR, ADJACENT, RANDOM = 8, 6, 2  # negatives: 6 of the answers up to 8 rows away, and 2 random ones
+COMMAND = "pairlight reproduce ready-made"
 ABOUT_DATA = {
     "qa-small": "Trained on question-answer pairs of SQuAD and SQuADShifts (license CC BY-SA 4.0).",
     "sim-small": "Trained on the STS benchmark (license CC BY-SA 4.0).",
 }
 
 
-def build_ready_made(
-    name: str, out: Path, *, command: str, reporter: ProgressReporter | None = None
-) -> dict[str, float]:
+def build_ready_made(name: str, out: Path, *, reporter: ProgressReporter | None = None) -> dict[str, float]:
     """Train a ready-made model into a folder, and return its metrics on test, measured once."""
     splits = answer_sentences() if name == "qa-small" else sentence_similarity()
     # The vectors are frozen, so that a model takes less than 1 MB.
@@ -35,7 +34,7 @@ def build_ready_made(
     metrics = evaluate_scores(splits["test"], scorer.score_pairs(splits["test"]), threshold=None).metrics
     with atomic_write(out / SEEN) as file:
         np.save(file, text_checksums(splits["train"].texts))
-    save_model(out, run.trained, results={"test": metrics}, command=command, about_data=ABOUT_DATA[name])
+    save_model(out, run.trained, results={"test": metrics}, command=COMMAND, about_data=ABOUT_DATA[name])
     return metrics
 
 

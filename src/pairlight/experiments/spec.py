@@ -5,7 +5,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
-from pairlight.experiments.dataset_settings import settings_on
 from pairlight.experiments.records import Record, Values
 
 
@@ -56,21 +55,12 @@ class RunResult(Record):
     per_list: dict[str, list[float]] = field(default_factory=dict)  # test metrics of every list or pair
 
 
-def plan_run(dataset: str, model: str, seed: int, options: Values) -> RunSpec:
-    """The run of a model with the settings that suit it on a named dataset; `options` override its options there.
-
-    On any other dataset, the defaults of the model are used.
-    """
-    found = settings_on(dataset, model)
-    return RunSpec(model, seed, with_seed(model, found.settings, seed), {**found.options, **options})
-
-
-def plan_runs(dataset: str, models: Sequence[str], seeds: Sequence[int], options: Values) -> list[RunSpec]:
+def plan_runs(models: Sequence[str], seeds: Sequence[int], options: Values) -> list[RunSpec]:
     """The runs of all models with all seeds; unknown models and invalid options are errors."""
     from pairlight.training.config import TrainingConfig
 
     TrainingConfig.of({}, options)
-    return [plan_run(dataset, model, seed, options) for model in models for seed in seeds]
+    return [RunSpec(model, seed, with_seed(model, {}, seed), options) for model in models for seed in seeds]
 
 
 def with_seed(model: str, settings: Values, seed: int) -> Values:

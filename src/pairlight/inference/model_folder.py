@@ -19,12 +19,13 @@ from pairlight.inference.ready_made import resolve_model
 from pairlight.inference.scorer import ModelScorer
 from pairlight.models import build, model_class
 from pairlight.models.base import PairModel
+from pairlight.text.subwords import SUBWORD_FOLDER, check_subwords, copy_subwords, subword_digest
 from pairlight.text.vectors import oov_vectors
 from pairlight.text.vocabulary import AnyTokenizer, read_tokenizer
 
 FORMAT = 3
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
-_KEYS = {"model", "settings", "max_length", "calibration", "training", "history", "data", "sha256"}
+_KEYS = {"model", "settings", "max_length", "calibration", "training", "history", "data", "subwords", "sha256"}
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,16 @@ def save_model(
     results: Mapping[str, Mapping[str, float]] | None = None,
     command: str | None = None,
     about_data: str | None = None,
+    include_vectors: bool = False,
 ) -> None:
     """Write a model folder; `results`, `command` and `about_data`, such as a license, go into its card.
 
-    config.json is written last.
+    With `include_vectors`, the static vectors of subwords are copied into it, so that it does not depend on the
+    version of the package that they come from. config.json is written last.
     """
+    reads_subwords = trained.model.reads_subwords or trained.model.inputs.input_kind == "subwords"
+    if include_vectors and reads_subwords:
+        copy_subwords(folder / SUBWORD_FOLDER)
     files = {
         TOKENIZER: trained.tokenizer.to_bytes(),
         WEIGHTS: save_tensors({name: t.contiguous() for name, t in trained.model.state_dict().items()}),
@@ -72,6 +78,7 @@ def save_model(
         "training": dict(trained.training),
         "history": dict(trained.history),
         "data": dict(trained.data),
+        "subwords": subword_digest() if reads_subwords else None,
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }
     for name, content in files.items():
@@ -97,6 +104,8 @@ def load_model(folder: str | Path) -> TrainedModel:
         if hashlib.sha256(content).hexdigest() != config["sha256"].get(name):
             raise InputError(f"{folder / name} is damaged, or belongs to another model: copy the folder again.")
     name = config["model"]
+    if config["subwords"] is not None:
+        check_subwords(config["subwords"], folder / SUBWORD_FOLDER, str(folder))
     tokenizer = read_tokenizer(contents[TOKENIZER], model_class(name).inputs, str(folder / TOKENIZER))
     model = build(name, tokenizer.vocab_size, **config["settings"])
     try:

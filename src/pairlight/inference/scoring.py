@@ -15,6 +15,7 @@ from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 
 BATCH = 256
+LOOKUP_BATCH = 96  # of a model that only looks vectors up, which then stay in the cache
 MAX_CELLS = 2**20  # grid cells of a batch, padding included, which bounds memory when texts are long
 MAX_ENCODED = 2**17  # words whose encodings are held at a time
 MIN_PAIRS = 1024  # pairs scored together at least, so that sorting by length pays
@@ -32,14 +33,18 @@ def device_of(model: PairModel) -> torch.device:
 def score_pairs(model: PairModel, texts: TokenizedTexts, left: TextNumbers, right: TextNumbers) -> NDArray[np.float32]:
     """One score for each pair of text numbers."""
     model.eval()
-    if isinstance(model, DualEncoder):
+    lookup = isinstance(model, DualEncoder) and model.encodes_by_lookup
+    if isinstance(model, DualEncoder) and not lookup:
         reuse = [len(np.unique(side)) <= REUSE_BELOW * len(side) for side in (left, right)]
         if any(reuse):
             return _score_with_reuse(model, texts, (left, right), reuse)
     device = device_of(model)
     scores = np.empty(len(left), np.float32)
-    for rows in _batches(texts.lengths[left], texts.lengths[right]):
-        batch = model(collate(texts, left[rows], device), collate(texts, right[rows], device))
+    for rows in _batches(texts.lengths[left], texts.lengths[right], LOOKUP_BATCH if lookup else BATCH):
+        lefts = left[rows]
+        if (lefts == lefts[0]).all():  # one query with many texts is read once
+            lefts = lefts[:1]
+        batch = model(collate(texts, lefts, device), collate(texts, right[rows], device))
         scores[rows] = batch.float().cpu().numpy()
     return scores
 
@@ -61,9 +66,9 @@ def count_fitting(lengths: Sequence[NDArray[np.int64]], limit: int) -> int:
     return max(1, int(np.searchsorted(places, limit, "right")))
 
 
-def _batches(left: NDArray[np.int64], right: NDArray[np.int64]) -> Iterator[TextNumbers]:
+def _batches(left: NDArray[np.int64], right: NDArray[np.int64], size: int = BATCH) -> Iterator[TextNumbers]:
     """Rows of pairs of similar size, by the lengths of their texts; fewer where texts are long."""
-    for rows in batches_by_length(left * right, BATCH):
+    for rows in batches_by_length(left * right, size):
         while len(rows):
             end = count_fitting([left[rows], right[rows]], MAX_CELLS)
             yield rows[:end]

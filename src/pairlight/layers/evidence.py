@@ -62,13 +62,14 @@ class PairFeatures(Layer):
         rows, columns, cells = self.maxima(u, v)
         in_right, in_left = xp.token_matches(u.ids, v.ids, u.lengths, v.lengths)
         in_right, in_left = xp.cast(in_right, v.x), xp.cast(in_left, v.x)
-        similar = [self.cosine(u.x, v.x), self.cosine(u.x * r[..., None], v.x * q[..., None])]
+        similar = self.cosines(u, v, r, q)
         r, q = tile_left_vectors(r, q)
         left_total, right_total = r.sum(1), q.sum(1)
         lengths = [xp.cast(n, v.x) for n in tile_left_vectors(u.lengths, v.lengths)]
         saturation = K1 * (1 - B + B * lengths[1] / xp.cast(self.average_length, v.x))[:, None]
         f = [
-            *similar,
+            similar[:, 0],
+            similar[:, 1],
             (r * rows).sum(1) / left_total,
             (q * columns).sum(1) / right_total,
             (r * xp.clip(in_right, high=1)).sum(1) / left_total,
@@ -94,9 +95,9 @@ class PairFeatures(Layer):
         found = xp.product_max(unit(u.x), unit(v.x), u.lengths, v.lengths, self.k)
         return found.rows, found.columns, found.values
 
-    def cosine(self, x: Array, y: Array) -> Array:
-        """The cosine of sum_i x_i and sum_j y_j.   [B, L, D], [B, R, D] -> [B]"""
-        a, b = tile_left_vectors(unit(x.sum(1)), unit(y.sum(1)))
+    def cosines(self, u: Seq, v: Seq, r: Array, q: Array) -> Array:
+        """The cosine of sum_i x_i and sum_j y_j, and that of sum_i r_i x_i and sum_j q_j y_j.   -> [B, 2]"""
+        a, b = tile_left_vectors(unit(_sums(u, r)), unit(_sums(v, q)))
         return (a * b).sum(-1)
 
 
@@ -138,6 +139,14 @@ class Evidence(Layer):
         f = self.pair_features(left, right)
         s: Array = self.linear(array_namespace(f).cast(f, self.linear.weight))[:, 0]
         return s
+
+
+def _sums(u: Seq, weights: Array) -> Array:
+    """sum_i x_i and sum_i r_i x_i: [B, 2, D]."""
+    xp = array_namespace(u.x)
+    both = xp.cat([xp.cast(u.mask, u.x)[:, None], xp.cast(weights, u.x)[:, None]], 1)  # [B, 2, L]
+    s: Array = both @ u.x
+    return s
 
 
 def start_linear(linear: Linear) -> None:

@@ -34,13 +34,20 @@ def static_rows(ids: Array) -> Array:
     return xp.half_rows(table, ids) * factor
 
 
+def masked_rows(x: Array, tokens: Tokens) -> Seq:
+    """The vectors of these tokens, zero under padding."""
+    if not bool(tokens.mask.all()):  # a copy that texts of equal length do not need
+        x = array_namespace(x).where(tokens.mask[..., None], x, 0)
+    return Seq(x, tokens.mask, tokens.ids)
+
+
 class StaticEmbedding(Layer):
     """x_t = E[w_t], with static vectors that are neither trained nor saved with the model.   Tokens -> Seq"""
 
     def forward(self, tokens: Tokens) -> Seq:
         xp = array_namespace(tokens.ids)
         x = static_rows(xp.where(tokens.mask, tokens.ids, PADDING))  # [B, L, D]
-        return Seq(xp.where(tokens.mask[..., None], x, 0), tokens.mask, tokens.ids)
+        return masked_rows(x, tokens)
 
 
 class ProjectedEmbedding(Layer):
@@ -81,7 +88,7 @@ class ProjectedEmbedding(Layer):
             x = xp.rows(xp.dropout(self._vectors(distinct), self.dropout, self.training) @ self.project, at)
         else:
             x = self._projected_rows(ids)
-        return Seq(xp.where(tokens.mask[..., None], x, 0), tokens.mask, tokens.ids)
+        return masked_rows(x, tokens)
 
     def _vectors(self, ids: Array) -> Array:
         """E + D of these subwords."""

@@ -123,6 +123,8 @@ Encoding = TypeVar("Encoding", Seq, Array)  # of a text: one vector per position
 class DualEncoder(PairModel, Generic[Encoding]):
     """A model that encodes each text on its own and then matches the two encodings, so that encodings can be stored."""
 
+    encodes_by_lookup: ClassVar[bool] = False  # whether encoding a text again is cheaper than keeping its encoding
+
     def encode_left(self, tokens: Tokens) -> Encoding:
         raise TypeError(f"{type(self).__name__} defines no encode_left.")
 

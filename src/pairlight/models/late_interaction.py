@@ -43,6 +43,7 @@ class LateInteraction(DualEncoder[Seq]):
     family = "interaction"
     inputs = InputSpec(input_kind="subwords")
     takes_evidence = False  # it is made of the same features
+    encodes_by_lookup = True
     statistics_are_weights = True  # the idf is where the weights of subwords start
     training_defaults = {"max_length": 64, "freeze": False}
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
+from pairlight.core.files import atomic_write
 from pairlight.core.progress import Progress
 from pairlight.text.inputs import InputSpec
 from pairlight.text.tokenizer import Token, TokenizedTexts
@@ -23,8 +24,10 @@ from pairlight.text.tokenizer import Token, TokenizedTexts
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as Backend
 
+SUBWORD_FOLDER = "subwords"  # of a model folder that brings its own vectors
 _VECTORS, _TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 _DOCUMENT_FREQUENCY = Path(__file__).parent / "subword_frequency.npy"
+_folder: Path | None = None  # in place of the package, for a model that brings its own vectors
 _SPACE_ID = 29871  # the subword of a single space, for a text that has no other
 _CHUNK = 1024  # texts tokenized at a time
 _MAX_CHARACTERS = 32  # read per subword that is kept, so that the cost of a long text has a bound
@@ -45,6 +48,38 @@ def subword_vectors() -> NDArray[np.float16]:
 def subword_digest() -> str:
     """The checksum of the vectors, which identifies them in any version of the package."""
     return hashlib.sha256(subword_vectors().tobytes()).hexdigest()
+
+
+def copy_subwords(folder: Path) -> None:
+    """Copy the vectors and their tokenizer to a folder, for `use_subwords`."""
+    for name in (_VECTORS, _TOKENIZER):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(target) as file:
+            file.write(_package_file(name).read_bytes())
+
+
+def check_subwords(digest: str, folder: Path, source: str) -> None:
+    """Check that the vectors are those with this checksum; if not, use the copy in `folder`, where there is one.
+
+    A process uses one version of the vectors. `source` is named in errors.
+    """
+    global _folder
+    used = subword_vectors.cache_info().currsize > 0
+    try:
+        if subword_digest() == digest:
+            return
+    except InputError:  # the package is not installed
+        if not folder.is_dir():
+            raise
+    if folder.is_dir() and not used:
+        _folder = folder
+        for cached in (subword_vectors, subword_digest, _backend):
+            cached.cache_clear()
+        if subword_digest() == digest:
+            return
+    fix = "load it in a process of its own" if used and folder.is_dir() else "install the version of it that was used"
+    raise InputError(f"{source} refers to other subword vectors than those of the package wordllama: {fix}.")
 
 
 def document_frequency() -> tuple[NDArray[np.int64], int]:
@@ -130,11 +165,7 @@ class SubwordTokenizer:
             digest = json.loads(content)["subwords"]
         except (ValueError, KeyError, TypeError):
             raise InputError(f"{source} is damaged: copy the model folder again or train again.") from None
-        if digest != subword_digest():
-            raise InputError(
-                f"{source} refers to other subword vectors than those of the installed package wordllama: install the "
-                "version that the model was trained with, or train again."
-            )
+        check_subwords(digest, Path(source).parent / SUBWORD_FOLDER, source)
         return cls(inputs)
 
 
@@ -165,6 +196,8 @@ def _backend() -> "Backend":
 
 
 def _package_file(name: str) -> Path:
+    if _folder is not None:
+        return _folder / name
     # Found without importing the package, which would take longer than everything else here.
     spec = importlib.util.find_spec("wordllama")
     path = None if spec is None or spec.origin is None else Path(spec.origin).parent / name
