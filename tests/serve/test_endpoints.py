@@ -226,3 +226,10 @@ def test_the_explanation_of_documents_is_a_page(server):
     assert b"Comparison of 2 right texts" in reply.content
     assert server.send("GET", "/explanation?q=tracking&id=nothing").status == 404
     assert server.send("GET", "/explanation?q=tracking").status == 400
+
+
+def test_a_slow_client_does_not_hold_up_others(server):
+    address = urlsplit(server.url)
+    with socket.create_connection((address.hostname, address.port)) as slow:
+        slow.sendall(b"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        assert server.post("/rerank", {"query": QUERY, "texts": TEXTS}).status == 200

@@ -1,14 +1,17 @@
 """The check that the packages of the extra `serve` are installed."""
 
+from importlib.util import find_spec
+
 from pairlight.core.errors import InputError
+
+PACKAGES = ("httptools", "orjson", "prometheus_client", "uvicorn")
 
 
 def check_installed() -> None:
-    """Raise InputError if the packages of the extra are missing."""
-    try:
-        import httptools  # noqa: F401
-        import orjson  # noqa: F401
-        import prometheus_client  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError as error:
-        raise InputError(f"Serving needs the package {error.name}: pip install 'pairlight[serve]'.") from None
+    """Raise InputError if a package is missing.
+
+    None is imported, because prometheus_client decides at its import how several processes share metrics.
+    """
+    missing = [name for name in PACKAGES if find_spec(name) is None]
+    if missing:
+        raise InputError(f"Serving needs the package {missing[0]}: pip install 'pairlight[serve]'.")
