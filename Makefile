@@ -23,8 +23,14 @@ test-slow: $(READY) $(BROWSER) $(SPHINX)
 # Clients of other projects against our server; some of them need different versions of the same package.
 CLIENTS := build/clients-cohere5/.ready build/clients-cohere7/.ready
 
-test-clients: $(READY) $(CLIENTS)
+test-clients: $(READY) $(CLIENTS) build/integrations/.ready
 	$(BIN)/pytest -m clients tests/clients
+	build/integrations/bin/pytest -m integrations tests/integrations
+
+build/integrations/.ready: tests/integrations/requirements.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --constraint $< --editable '.[integrations]' langchain-classic pytest hypothesis
+	touch $@
 
 build/clients-%/.ready: tests/clients/%.txt
 	$(PYTHON) -m venv $(@D)
