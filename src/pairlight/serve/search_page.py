@@ -102,7 +102,7 @@ def _hit(query: str, model: str | None, hit: Mapping[str, Any], best: str | None
         scores += f" · model {hit['model_score']:.3f}"
         links = _link("Why?", query, model, [hit["id"]])
         if best is not None:
-            links += " " + _link("Why below the first?", query, model, [best, hit["id"]])
+            links += " " + _link("Why not first?", query, model, [best, hit["id"]])
     text = _highlighted(hit["passage"]["text"], query)
     return f"<li><p>{text}</p><small>{html.escape(hit['id'])} · {scores} {links}</small></li>"
 
