@@ -47,7 +47,9 @@ def test_a_retriever_of_langchain_returns_reranked_documents(matcher):
         assert found[0].metadata["number"] == 1
 
 
-def test_the_query_engine_of_llama_index_reads_reranked_nodes(matcher):
+def test_the_query_engine_of_llama_index_reads_reranked_nodes(matcher, monkeypatch):
+    from llama_index.core import Settings
+    from llama_index.core.llms import MockLLM
     from llama_index.core.query_engine import RetrieverQueryEngine
     from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
     from llama_index.core.retrievers import BaseRetriever
@@ -59,11 +61,10 @@ def test_the_query_engine_of_llama_index_reads_reranked_nodes(matcher):
         def _retrieve(self, query_bundle):
             return [NodeWithScore(node=TextNode(text=each), score=0.1) for each in TEXTS]
 
-    from llama_index.core.llms import MockLLM
-
+    monkeypatch.setattr(Settings, "_llm", MockLLM())  # the default is a service
     engine = RetrieverQueryEngine(
         FixedRetriever(),
-        get_response_synthesizer(llm=MockLLM(), response_mode=ResponseMode.NO_TEXT),
+        get_response_synthesizer(response_mode=ResponseMode.NO_TEXT),
         [PairlightRerank(matcher, top_n=2)],
     )
     found = engine.query(QUERY).source_nodes
