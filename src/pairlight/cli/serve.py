@@ -31,7 +31,10 @@ def serve(
     ] = 64,
     max_texts: Annotated[int, typer.Option("--max-texts", min=1, help="Texts of a request.")] = 1000,
 ) -> None:
-    """Serve models and an index over HTTP, until SIGTERM; SIGHUP reloads the models."""
+    """Serve models and an index over HTTP.
+
+    SIGTERM finishes the requests that have begun, and SIGHUP reloads the models.
+    """
     from pairlight.serve.installed import check_installed
 
     check_installed()
