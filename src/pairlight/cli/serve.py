@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from pairlight.cli.process import configure_process
-
 
 def serve(
     models: Annotated[
@@ -42,7 +40,6 @@ def serve(
     from pairlight.serve.server import serve as run
     from pairlight.serve.settings import ServerSettings, read_keys
 
-    configure_process(None)
     check_models(models or ())
     keys = () if api_key_file is None else read_keys(api_key_file)
     settings = ServerSettings(

@@ -1,6 +1,7 @@
 """What a server works with: the models, which can be reloaded, and the index, which one process writes at a time."""
 
 import fcntl
+import gc
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -43,6 +44,7 @@ class Backend:
             self.models[served.name] = served
         if self.index is not None:
             self.index.search("a question", top=1)
+        _keep_out_of_collections()
         self.is_ready = True
 
     def reload(self) -> list[dict[str, Any]]:
@@ -54,6 +56,7 @@ class Backend:
                 report.append({"event": "reload", "model": name, "ok": True})
             except Exception as error:
                 report.append({"event": "reload", "model": name, "ok": False, "error": f"{error}"})
+        _keep_out_of_collections()
         return report
 
     def close(self) -> None:
@@ -104,6 +107,16 @@ class Backend:
         with _exclusive(folder / _LOCK), Index.open(folder) as index:
             changed: int = getattr(index, method)(argument)
             return changed
+
+
+def _keep_out_of_collections() -> None:
+    """Free what is not used any more, and let later garbage collections pass over what is loaded.
+
+    Explanations leave cycles that hold large arrays. Collections are then cheap, so they are frequent enough.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 @contextmanager

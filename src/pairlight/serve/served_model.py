@@ -1,5 +1,6 @@
 """A model as it is served: its name, scores with what was truncated, probabilities and spans of an explanation."""
 
+import gc
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -85,7 +86,9 @@ class ServedModel:
 
     def explain(self, query: str, texts: Sequence[str]) -> Explanation | Comparison:
         """Why a text matches, or why one of several ranks above the others."""
-        return self.matcher.explain(query, texts[0]) if len(texts) == 1 else self.matcher.explain(query, list(texts))
+        found = self.matcher.explain(query, texts[0]) if len(texts) == 1 else self.matcher.explain(query, list(texts))
+        gc.collect()  # of the cycles with large arrays that an explanation leaves; fast, see Backend.load
+        return found
 
     def relevant_spans(self, query: str, text: str) -> list[dict[str, Any]]:
         """The parts of a text that contribute most to its score, by position."""
