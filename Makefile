@@ -6,9 +6,10 @@ READY := $(VENV)/.ready
 BROWSER := $(VENV)/.looked
 PEERS := $(VENV)/.peers
 SPHINX := $(VENV)/.docs
+HARD := $(VENV)/.hard
 KERNELS := src/pairlight/kernels/native
 
-.PHONY: demo test test-slow check bench docs clean
+.PHONY: demo test test-slow test-clients test-hard check bench docs clean
 
 demo: $(READY)
 	$(BIN)/pairlight demo
@@ -18,6 +19,27 @@ test: $(READY) $(BROWSER)
 
 test-slow: $(READY) $(BROWSER) $(SPHINX)
 	$(BIN)/pytest -m slow
+
+# Clients of other projects against our server; some of them need different versions of the same package.
+CLIENTS := build/clients-cohere5/.ready build/clients-cohere7/.ready
+
+test-clients: $(READY) $(CLIENTS) build/integrations/.ready
+	$(BIN)/pytest -m clients tests/clients
+	build/integrations/bin/pytest -m integrations tests/integrations
+
+build/integrations/.ready: tests/integrations/requirements.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --constraint $< --editable '.[integrations]' langchain-classic pytest hypothesis
+	touch $@
+
+build/clients-%/.ready: tests/clients/%.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --requirement $<
+	touch $@
+
+# Random input, also to a running server.
+test-hard: $(READY) $(HARD)
+	$(BIN)/pytest -m hard tests/hard
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -45,6 +67,10 @@ $(PEERS): $(READY)
 $(SPHINX): $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,docs]'
 	touch $(SPHINX)
+
+$(HARD): $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,hard]'
+	touch $(HARD)
 
 # A browser and fonts for the tests of pages and images, tried once. Where they can't be installed, those tests skip.
 $(BROWSER): | $(READY)

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pairlight"
 PACKAGES = ["core", "text", "data", "datasets", "kernels", "layers", "models", "evaluation", "inference", "training"]
-PACKAGES += ["explain", "matcher", "search", "experiments", "cli"]
+PACKAGES += ["explain", "matcher", "search", "experiments", "serve", "integrations", "cli"]
 WITHOUT_TORCH = ["core", "text", "data", "datasets", "evaluation", "kernels/native"]
 HEAVY = {"torch", "numpy", "gensim", "tokenizers", "pandas", "bm25s", "ir_measures", "scipy", "matplotlib"}
 

@@ -71,3 +71,16 @@ def test_words_of_other_models_are_windows_too(pairs):
     passage = passage_of(matcher.scorer, text, found.start[0], found.end[0])
     assert len(passage.text.split()) == 8
     assert found.scores[0] == pytest.approx(matcher.predict([("bama delo", passage.text)])[0], abs=1e-5)
+
+
+def test_a_model_of_words_with_evidence_reads_long_texts_too():
+    from pairlight import Matcher
+
+    pairs = overlap(6, seed=0)
+    matcher = Matcher("mv-lstm").fit(pairs, vectors="none", epochs=1, max_length=8, init=None, progress=False)
+    long = "godu kusi " * 10 + "bama delo"
+    found = score_passages(matcher.scorer, "bama delo", ["bama delo firi", long])
+    windows = [passage_of(matcher.scorer, long, start, start + 8).text for start in (0, 4, 8, 12, 14)]
+    alone = matcher.predict([("bama delo", text) for text in ("bama delo firi", *windows)])
+    assert found.scores == pytest.approx([alone[0], alone[1:].max()], abs=1e-5)
+    assert found.whole == [True, False]

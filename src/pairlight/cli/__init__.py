@@ -21,6 +21,7 @@ from pairlight.cli import (
     reproduce,
     score,
     search,
+    serve,
     train,
     tune,
 )
@@ -42,6 +43,7 @@ app.command("encode", cls=Command)(encode.encode)
 app.command("explain", cls=Command)(explain.explain)
 app.add_typer(index.index, name="index")
 app.command("search", cls=Command)(search.search)
+app.command("serve", cls=Command)(serve.serve)
 app.command("tune", cls=Command)(tune.tune)
 app.command("compare", cls=Command)(compare.compare)
 app.command("models", cls=Command)(models.models)

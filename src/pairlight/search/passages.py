@@ -7,7 +7,7 @@ import numpy as np
 
 from pairlight.inference.scorer import Scorer, Scores
 from pairlight.search.results import Passage
-from pairlight.text.tokenizer import TokenizedTexts
+from pairlight.text.tokenizer import TokenizedTexts, Tokenizer
 
 MAX_WINDOWS = 64  # of a text that are read, so that the cost of a long text has a bound
 
@@ -27,7 +27,7 @@ def score_passages(scorer: Scorer, query: str, texts: Sequence[str]) -> ScoredPa
     size = scorer.max_length
     step = max(1, size // 2)
     tokenized = scorer.tokenizer.tokenize([query, *texts], size + (MAX_WINDOWS - 1) * step)
-    first, count = tokenized.start, tokenized.lengths
+    count = tokenized.lengths
     owner, begin, end = [0], [0], [min(int(count[0]), size)]  # the query itself is text 0
     for text in range(1, len(texts) + 1):
         words = int(count[text])
@@ -36,17 +36,16 @@ def score_passages(scorer: Scorer, query: str, texts: Sequence[str]) -> ScoredPa
             owner.append(text)
             begin.append(at)
             end.append(min(at + size, words))
-    rows = [np.arange(first[text] + a, first[text] + b) for text, a, b in zip(owner, begin, end, strict=True)]
-    flat = np.concatenate(rows)
-    lengths = [len(each) for each in rows]
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    joins = None
-    if tokenized.joins is not None:  # a part of a text has no parse tree
-        whole = np.repeat([int(count[text]) == b - a for text, a, b in zip(owner, begin, end, strict=True)], lengths)
-        joins = np.where(whole, tokenized.joins[flat], -1).astype(np.int32)
-    windows = TokenizedTexts(tokenized.ids[flat], starts, 0, tokenized.ngrams, joins)
-    right = np.arange(1, len(rows))
-    scored = scorer.score_tokenized(windows, np.zeros(len(right), np.int64), right)
+    if isinstance(scorer.tokenizer, Tokenizer):
+        # A model of words may also read subwords or vectors of unknown words, which it finds in the text itself.
+        all_texts = [query, *texts]
+        parts = [
+            all_texts[text] if b - a == count[text] else passage_of(scorer, all_texts[text], a, b).text
+            for text, a, b in zip(owner, begin, end, strict=True)
+        ]
+        scored = scorer.score([parts[0]] * (len(parts) - 1), parts[1:])
+    else:
+        scored = _score_windows(scorer, tokenized, owner, begin, end)
     best: dict[int, int] = {}
     for number, (text, score) in enumerate(zip(owner[1:], scored.tolist(), strict=True)):
         if text not in best or score > scored[best[text]]:
@@ -58,6 +57,18 @@ def score_passages(scorer: Scorer, query: str, texts: Sequence[str]) -> ScoredPa
         [end[n + 1] for n in chosen],
         [int(count[text]) <= size for text in range(1, len(texts) + 1)],
     )
+
+
+def _score_windows(
+    scorer: Scorer, tokenized: TokenizedTexts, owner: list[int], begin: list[int], end: list[int]
+) -> Scores:
+    """The score of the first window, the query, with each of the others, without tokenizing them again."""
+    spans = [(int(tokenized.start[text]), a, b) for text, a, b in zip(owner, begin, end, strict=True)]
+    rows = [np.arange(first + a, first + b) for first, a, b in spans]
+    starts = np.concatenate([[0], np.cumsum([len(each) for each in rows])]).astype(np.int64)
+    windows = TokenizedTexts(tokenized.ids[np.concatenate(rows)], starts, 0)
+    right = np.arange(1, len(rows))
+    return scorer.score_tokenized(windows, np.zeros(len(right), np.int64), right)
 
 
 def passage_of(scorer: Scorer, text: str, start: int, end: int) -> Passage:

@@ -1,0 +1,171 @@
+"""Reranking and scoring as clients of TEI, Cohere, Jina, vLLM and infinity expect it: body in, answer out.
+
+`/rerank` with `texts` answers as TEI does, a bare list; with `documents` as Cohere, Jina, vLLM and infinity do.
+"""
+
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pairlight.serve.request_error import RequestError
+from pairlight.serve.schemas import BOOLEAN, DOCUMENT, NAME, QUERY, TEXT, Schema, count, listed
+from pairlight.serve.served_model import PairScores, ServedModel
+
+MAX_EXPLAINED = 20  # documents of an answer with relevant spans, because an explanation takes many scores
+Body = Mapping[str, Any]
+ScoreTexts = Callable[[ServedModel, Sequence[str], Sequence[str]], Awaitable[PairScores]]
+FindSpans = Callable[[ServedModel, str, str], Awaitable[list[dict[str, Any]]]]
+
+
+@dataclass
+class Answer:
+    """What is answered, and what is counted."""
+
+    body: Any
+    texts: int = 0
+    truncated: int = 0
+    model: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+def rerank_schema(maximum: int) -> Schema:
+    """The body of /rerank: `texts` for TEI, `documents` for the others; unknown fields are ignored."""
+    shared = {"query": QUERY, "model": NAME, "top_n": count(0), "raw_scores": BOOLEAN}
+    documents = {"documents": listed(DOCUMENT, maximum), "return_documents": BOOLEAN}
+    spans = {"relevant_spans": {"anyOf": [BOOLEAN, {"type": "object", "properties": {"mode": NAME}}]}}
+    return {
+        "type": "object",
+        "required": ["query"],
+        "anyOf": [{"required": ["documents"]}, {"required": ["texts"]}],
+        "properties": shared | documents | spans | {"texts": listed(TEXT, maximum), "return_text": BOOLEAN},
+    }
+
+
+def score_schema(maximum: int) -> Schema:
+    """The body of /score: one text or many on the left, many on the right."""
+    texts = {"anyOf": [TEXT, listed(TEXT, maximum)]}
+    sides = ("text_1", "queries"), ("text_2", "documents")
+    return {
+        "type": "object",
+        "allOf": [{"anyOf": [{"required": [name]} for name in side]} for side in sides],
+        "properties": {name: texts for side in sides for name in side} | {"model": NAME, "use_activation": BOOLEAN},
+    }
+
+
+def predict_schema(maximum: int) -> Schema:
+    """The body of TEI's /predict: a pair of texts, or a list of pairs."""
+    pair = {"type": "array", "items": TEXT, "minItems": 2, "maxItems": 2}
+    return {
+        "type": "object",
+        "required": ["inputs"],
+        "properties": {"inputs": {"anyOf": [pair, listed(pair, maximum)]}, "raw_scores": BOOLEAN},
+    }
+
+
+async def rerank(body: Body, model: ServedModel, version: int, score: ScoreTexts, spans: FindSpans) -> Answer:
+    query, is_tei = body["query"], "texts" in body
+    texts = body["texts"] if is_tei else [each if isinstance(each, str) else each["text"] for each in body["documents"]]
+    scored = await score(model, [query] * len(texts), texts)
+    shown = scored.scores if body.get("raw_scores") else model.probabilities(scored.scores)
+    top = int(body.get("top_n") or 0) or len(texts)
+    best = np.argsort(-scored.scores, kind="stable")[:top].tolist()
+    answer = _answer(None, model, scored, len(texts))
+    if is_tei:
+        with_text = bool(body.get("return_text"))
+        answer.body = [{"index": i, "score": float(shown[i])} | ({"text": texts[i]} if with_text else {}) for i in best]
+        return answer
+    results: list[dict[str, Any]] = [{"index": i, "relevance_score": float(shown[i])} for i in best]
+    if body.get("return_documents"):
+        for each in results:
+            each["document"] = {"text": texts[each["index"]]}
+    if wants_spans(body.get("relevant_spans")):
+        for each in results[:MAX_EXPLAINED]:
+            each["relevant_spans"] = await spans(model, query, texts[each["index"]])
+        if len(results) > MAX_EXPLAINED:
+            answer.warnings.append(f"Only the best {MAX_EXPLAINED} results have relevant_spans: use top_n.")
+    words = _words([query, *texts])
+    meta = {
+        "api_version": {"version": str(version)},
+        "billed_units": {"search_units": 1},
+        "tokens": {"input_tokens": words},
+    }
+    answer.body = {
+        "id": str(uuid.uuid4()),
+        "object": "rerank",
+        "model": model.name,
+        "created": int(time.time()),
+        "results": results,
+        "meta": meta | ({"warnings": answer.warnings} if answer.warnings else {}),
+        "usage": {"prompt_tokens": words, "total_tokens": words},
+    }
+    return answer
+
+
+def wants_spans(value: Any) -> bool:
+    """Whether spans are asked for: true, or an object whose mode is not "disabled"."""
+    return value.get("mode") not in ("disabled", "none") if isinstance(value, dict) else bool(value)
+
+
+async def score_pairs(body: Body, model: ServedModel, score: ScoreTexts) -> Answer:
+    """vLLM's /score: the score of each pair, in order."""
+    left, right = _side(body, "text_1", "queries"), _side(body, "text_2", "documents")
+    if len(left) == 1:
+        left = left * len(right)
+    if len(left) != len(right):
+        raise RequestError(
+            "Validation",
+            f"`text_1` has {len(left)} texts and `text_2` has {len(right)}: give one text, or as many as `text_2` has.",
+        )
+    scored = await score(model, left, right)
+    shown = scored.scores if body.get("use_activation") is False else model.probabilities(scored.scores)
+    words = _words([*left, *right])
+    answer = _answer(None, model, scored, len(right))
+    answer.body = {
+        "id": f"score-{uuid.uuid4().hex}",
+        "object": "list",
+        "created": int(time.time()),
+        "model": model.name,
+        "data": [{"index": i, "object": "score", "score": float(value)} for i, value in enumerate(shown)],
+        "usage": {"prompt_tokens": words, "total_tokens": words},
+    }
+    return answer
+
+
+async def predict(body: Body, model: ServedModel, score: ScoreTexts) -> Answer:
+    """TEI's /predict: one label with its score, or a list of them for a list of pairs."""
+    inputs = body["inputs"]
+    pairs = [inputs] if isinstance(inputs[0], str) else inputs
+    scored = await score(model, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+    shown = scored.scores if body.get("raw_scores") else model.probabilities(scored.scores)
+    found = [[{"score": float(value), "label": "LABEL_0"}] for value in shown]
+    return _answer(found[0] if isinstance(inputs[0], str) else found, model, scored, len(pairs))
+
+
+def truncation_warnings(scored: PairScores, limit: int) -> list[str]:
+    """What was truncated, in words."""
+    warnings = []
+    if scored.left_truncated.any():
+        warnings.append(f"The query has more than {limit} words and was truncated.")
+    count_right = int(scored.right_truncated.sum())
+    if count_right:
+        total = len(scored.right_truncated)
+        warnings.append(f"{count_right} of {total} documents have more than {limit} words and were truncated.")
+    return warnings
+
+
+def _answer(body: Any, model: ServedModel, scored: PairScores, texts: int) -> Answer:
+    truncated = int(scored.right_truncated.sum()) + int(scored.left_truncated.any())
+    return Answer(body, texts, truncated, model.name, truncation_warnings(scored, model.max_length))
+
+
+def _side(body: Body, *names: str) -> list[str]:
+    found = next(body[name] for name in names if name in body)
+    return [found] if isinstance(found, str) else list(found)
+
+
+def _words(texts: Sequence[str]) -> int:
+    return sum(text.count(" ") + 1 for text in texts)

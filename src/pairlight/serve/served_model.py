@@ -1,0 +1,140 @@
+"""A model as it is served: its name, scores with what was truncated, probabilities and spans of an explanation."""
+
+import gc
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairlight.core.errors import InputError
+from pairlight.explain.data import Comparison, Explanation
+from pairlight.inference.ready_made import ready_made, resolve_model
+from pairlight.matcher import Matcher
+
+MAX_SPANS = 5  # of a document
+SPAN_SHARE = 0.2  # of the largest contribution, from which a word belongs to a span
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """Scores of pairs, and which of their texts are longer than what the model reads."""
+
+    scores: NDArray[np.float32]
+    left_truncated: NDArray[np.bool_]
+    right_truncated: NDArray[np.bool_]
+
+    def split(self, sizes: Sequence[int]) -> "list[PairScores]":
+        at = np.cumsum(sizes)[:-1]
+        parts = (np.split(each, at) for each in (self.scores, self.left_truncated, self.right_truncated))
+        return [PairScores(*each) for each in zip(*parts, strict=True)]
+
+    @classmethod
+    def join(cls, parts: "Sequence[PairScores]") -> "PairScores":
+        return cls(
+            np.concatenate([each.scores for each in parts]),
+            np.concatenate([each.left_truncated for each in parts]),
+            np.concatenate([each.right_truncated for each in parts]),
+        )
+
+
+class ServedModel:
+    """A loaded model with the name that requests use; it never changes: a reload makes another one."""
+
+    def __init__(self, name: str, matcher: Matcher, folder: Path) -> None:
+        self.name, self.matcher, self.folder = name, matcher, folder
+        self.max_length = matcher.scorer.max_length
+
+    @classmethod
+    def load(cls, model: str | Path) -> "ServedModel":
+        """Load a model folder or a ready-made model, and score with it once, so that the first request is fast."""
+        folder = resolve_model(model)
+        served = cls(served_name(model), Matcher.load(model), folder)
+        scored = served.score(["a question"], ["an answer"])
+        if not math.isfinite(float(scored.scores[0])):
+            raise InputError(f"{model} gives scores that are not finite: train it again.")
+        return served
+
+    def score(self, left: Sequence[str], right: Sequence[str]) -> PairScores:
+        scorer = self.matcher.scorer
+        numbers: dict[str, int] = {}
+        at = np.array([numbers.setdefault(text, len(numbers)) for text in left], np.int64)
+        other = np.array([numbers.setdefault(text, len(numbers)) for text in right], np.int64)
+        texts = list(numbers)
+        tokenized = scorer.token_ids(texts)
+        truncated = np.zeros(len(texts), np.bool_)
+        if tokenized.truncated:
+            # Of those as long as the limit, some fit exactly, and the count is of all together.
+            for t in np.flatnonzero(tokenized.lengths >= self.max_length).tolist():
+                truncated[t] = scorer.tokenizer.tokenize([texts[t]], self.max_length).truncated > 0
+        limits = scorer.model.inputs.max_lengths
+        own = [np.zeros(len(texts), np.bool_)] * 2
+        if limits is not None:  # the model reads less of a side than the tokenizer
+            own = [tokenized.lengths > scorer.model.settings[name] for name in limits]
+        scores = scorer.score_tokenized(tokenized, at, other)
+        return PairScores(scores, (truncated | own[0])[at], (truncated | own[1])[other])
+
+    def probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Calibrated probabilities where the model has them, otherwise the sigmoid of its scores."""
+        calibration = self.matcher.calibration
+        if calibration is not None and calibration.has_probability:
+            return calibration.probability(scores)
+        return 1 / (1 + np.exp(-np.clip(scores.astype(np.float64), -700, 700)))
+
+    def explain(self, query: str, texts: Sequence[str]) -> Explanation | Comparison:
+        """Why a text matches, or why one of several ranks above the others."""
+        found = self.matcher.explain(query, texts[0]) if len(texts) == 1 else self.matcher.explain(query, list(texts))
+        gc.collect()  # of the cycles with large arrays that an explanation leaves; fast, see Backend.load
+        return found
+
+    def relevant_spans(self, query: str, text: str) -> list[dict[str, Any]]:
+        """The parts of a text that contribute most to its score, by position."""
+        if not text.strip():
+            return []
+        return spans_of(self.matcher.explain(query, text))
+
+
+def spans_of(explanation: Explanation) -> list[dict[str, Any]]:
+    """Neighbouring words with large contributions as spans in code points, at most `MAX_SPANS`."""
+    values = explanation.contributions[0].right if explanation.contributions else ()
+    largest = max(values, default=0.0)
+    if largest <= 0:
+        return []
+    spans: list[dict[str, Any]] = []
+    last = -2
+    for number, (word, value) in enumerate(zip(explanation.right.words, values, strict=True)):
+        if value < SPAN_SHARE * largest:
+            continue
+        if number == last + 1:
+            spans[-1]["end"] = max(spans[-1]["end"], word.end)
+            spans[-1]["score"] += value
+        else:
+            spans.append({"start": word.start, "end": word.end, "score": value})
+        last = number
+    best = sorted(spans, key=lambda each: -each["score"])[:MAX_SPANS]
+    return sorted(best, key=lambda each: each["start"])
+
+
+def served_name(model: str | Path) -> str:
+    """The name in requests: that of a ready-made model, or of the folder."""
+    if str(model) in ready_made() and not Path(model).exists():
+        return str(model)
+    return Path(model).resolve().name
+
+
+def check_models(models: Sequence[str | Path]) -> None:
+    """Raise InputError unless these are models with distinct names; nothing is loaded."""
+    names: set[str] = set()
+    for model in models:
+        if not (resolve_model(model) / "config.json").is_file():
+            raise InputError(f"{model} is not a model: give the folder of a saved model, or one of {_ready()}.")
+        if served_name(model) in names:
+            raise InputError(f"Two models are named {served_name(model)!r}: rename one of the folders.")
+        names.add(served_name(model))
+
+
+def _ready() -> str:
+    return ", ".join(ready_made()) or "the ready-made models, once installed"

@@ -1,0 +1,183 @@
+"""Runs a server until it is told to stop: processes, signals, loading and draining."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+
+from pairlight.core.errors import InputError
+from pairlight.search.manifest import read_manifest
+from pairlight.serve.settings import ServerSettings
+
+if TYPE_CHECKING:
+    from pairlight.serve.application import Application
+
+MAX_CONNECTIONS = 1000
+_RESTART_SECONDS = 1.0
+
+
+def serve(settings: ServerSettings) -> int:
+    """Serve until SIGTERM or SIGINT, and return the exit code; SIGHUP reloads the models."""
+    if settings.index is not None and not settings.models:
+        own = read_manifest(settings.index).model
+        settings = replace(settings, models=() if own is None else (own,))
+    if not settings.models and settings.index is None:
+        raise InputError("There is nothing to serve: give a model, or an index.")
+    listening = _listen(settings)
+    if settings.workers > 1:
+        return _Workers(settings, listening).run()
+    return _run_worker(settings, listening)
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    # asyncio sends small packets at once only where the protocol is named: an answer has two, which took 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        raise InputError(
+            f"{settings.host}:{settings.port} cannot be used ({error.strerror}): choose another port.", option="port"
+        ) from None
+    listening.listen(2048)
+    return listening
+
+
+def _run_worker(settings: ServerSettings, listening: socket.socket) -> int:
+    """One process: an event loop, the scoring thread, and the models."""
+    import torch
+
+    torch.set_num_threads(1)
+    from pairlight.serve.application import Application
+    from pairlight.serve.backend import Backend
+    from pairlight.serve.event_log import EventLog
+    from pairlight.serve.work_queue import WorkQueue
+
+    backend, queue, log = Backend(settings), WorkQueue(), EventLog()
+    application = Application(settings, backend, queue, log)
+    config = uvicorn.Config(
+        application,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=settings.drain_seconds,
+    )
+    server = _Server(config, application)
+    host, port = listening.getsockname()[:2]
+    log.write({"event": "listening", "url": f"http://{f'[{host}]' if ':' in host else host}:{port}"})
+    server.run(sockets=[listening])
+    queue.close()
+    backend.close()
+    if server.failure is not None:
+        print(f"pairlight: {server.failure}", file=sys.stderr)
+        return 2
+    log.write({"event": "stopped"})
+    return 0
+
+
+class _Server(uvicorn.Server):
+    """uvicorn with our signals: SIGTERM and SIGINT drain, SIGHUP reloads."""
+
+    def __init__(self, config: uvicorn.Config, application: "Application") -> None:
+        super().__init__(config)
+        self.application = application
+        self.failure: str | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop)
+        loop.add_signal_handler(signal.SIGHUP, lambda: self._start(self._reload()))
+        self._start(self._load())
+        yield
+
+    def _stop(self) -> None:
+        self.force_exit = self.should_exit  # the second signal does not wait
+        self.should_exit = True
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _load(self) -> None:
+        application = self.application
+        started = time.perf_counter()
+        try:
+            await asyncio.wrap_future(application.queue.call(application.backend.load))
+        except Exception as error:
+            # Only the message of an InputError is written for users.
+            self.failure = str(error) if isinstance(error, InputError) else f"Loading failed: {error!r}."
+            self.should_exit = True
+            return
+        seconds = round(time.perf_counter() - started, 2)
+        application.log.write({"event": "ready", "models": list(application.backend.models), "seconds": seconds})
+
+    async def _reload(self) -> None:
+        for event in await asyncio.to_thread(self.application.backend.reload):
+            self.application.metrics.reloads.labels("ok" if event["ok"] else "failed").inc()
+            self.application.log.write(event)
+
+
+class _Workers:
+    """Several processes that accept from one socket; one that dies is started again."""
+
+    def __init__(self, settings: ServerSettings, listening: socket.socket) -> None:
+        self.settings, self.listening = settings, listening
+        self.processes: set[int] = set()
+        self.stopping = False
+
+    def run(self) -> int:
+        with tempfile.TemporaryDirectory(prefix="pairlight-metrics-") as folder:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, self._forward)
+            for _ in range(self.settings.workers):
+                self._start()
+            worst = 0
+            while self.processes:
+                process, status = os.wait()
+                self.processes.discard(process)
+                code = os.waitstatus_to_exitcode(status)
+                if code == 2:  # what it should serve cannot be loaded, so that another would fail too
+                    worst = code
+                    self._forward(signal.SIGTERM, None)
+                elif not self.stopping:
+                    time.sleep(_RESTART_SECONDS)
+                    self._start()
+            return worst
+
+    def _start(self) -> None:
+        process = os.fork()
+        if process:
+            self.processes.add(process)
+            return
+        code = 1
+        try:
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            code = _run_worker(self.settings, self.listening)
+        finally:
+            sys.stdout.flush()
+            os._exit(code)  # without the cleanup of the parent's objects
+
+    def _forward(self, number: int, _: object) -> None:
+        self.stopping = self.stopping or number != signal.SIGHUP
+        for process in self.processes:
+            os.kill(process, number)

@@ -1,0 +1,120 @@
+"""One thread that scores: what waits for the same model is scored together, without waiting for more."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from pairlight.serve.served_model import PairScores, ServedModel
+
+CHUNK = 256  # pairs of a request that are scored without looking whether its client is still there
+BATCH = 1024  # pairs that are scored together
+
+
+@dataclass(frozen=True)
+class _Scoring:
+    model: ServedModel
+    left: Sequence[str]
+    right: Sequence[str]
+    future: "Future[PairScores]"
+
+
+@dataclass(frozen=True)
+class _Call:
+    work: Callable[[], Any]
+    future: "Future[Any]"
+
+
+class WorkQueue:
+    """Jobs in the order they came; a cancelled future is skipped.
+
+    The queue itself has no limit: the application admits a limited number of requests.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: deque[_Scoring | _Call] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="scoring", daemon=True)
+        self._thread.start()
+
+    def score(self, model: ServedModel, left: Sequence[str], right: Sequence[str]) -> "list[Future[PairScores]]":
+        """The scores of pairs, in chunks."""
+        jobs = [
+            _Scoring(model, left[at : at + CHUNK], right[at : at + CHUNK], Future())
+            for at in range(0, len(left), CHUNK)
+        ]
+        self._add(jobs)
+        return [job.future for job in jobs]
+
+    def call(self, work: Callable[[], Any]) -> "Future[Any]":
+        """The result of any other work with a model or an index."""
+        job = _Call(work, Future())
+        self._add([job])
+        return job.future
+
+    def close(self) -> None:
+        """Finish what waits, then end the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _add(self, jobs: Sequence[_Scoring | _Call]) -> None:
+        with self._changed:
+            self._jobs.extend(jobs)
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while not self._jobs and not self._closed:
+                    self._changed.wait()
+                if not self._jobs:
+                    return
+                first = self._jobs.popleft()
+                batch = self._take(first) if isinstance(first, _Scoring) else []
+            if isinstance(first, _Call):
+                _call(first)
+            else:
+                _score_together(first.model, batch)
+
+    def _take(self, first: _Scoring) -> list[_Scoring]:
+        """The first job and others that wait for the same model; those for other models keep their order."""
+        batch, size, others = [first], len(first.left), list[_Scoring | _Call]()
+        while self._jobs and size < BATCH:
+            job = self._jobs.popleft()
+            if isinstance(job, _Scoring) and job.model is first.model and size + len(job.left) <= BATCH:
+                batch.append(job)
+                size += len(job.left)
+            else:
+                others.append(job)
+        self._jobs.extendleft(reversed(others))
+        return batch
+
+
+def _call(job: _Call) -> None:
+    if not job.future.set_running_or_notify_cancel():
+        return
+    try:
+        job.future.set_result(job.work())
+    except Exception as error:
+        job.future.set_exception(error)
+
+
+def _score_together(model: ServedModel, batch: Sequence[_Scoring]) -> None:
+    wanted = [job for job in batch if job.future.set_running_or_notify_cancel()]
+    if not wanted:
+        return
+    try:
+        left = [text for job in wanted for text in job.left]
+        right = [text for job in wanted for text in job.right]
+        parts = model.score(left, right).split([len(job.left) for job in wanted])
+    except Exception as error:
+        for job in wanted:
+            job.future.set_exception(error)
+        return
+    for job, part in zip(wanted, parts, strict=True):
+        job.future.set_result(part)
