@@ -1,6 +1,7 @@
 """The server as an ASGI application: routes, keys, limits, answers and the access log."""
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
 import time
@@ -184,6 +185,7 @@ class Application:
         limit = self.settings.max_bytes
         announced = headers.get("content-length", "0")
         if announced.isdecimal() and int(announced) > limit:
+            await self._discard(receive)
             raise _too_large(int(announced), limit)
         body = bytearray()
         try:
@@ -195,6 +197,8 @@ class Application:
                         raise RequestError("Timeout", "The client has gone.")
                     part = message.get("body", b"")
                     if len(body) + len(part) > limit:
+                        if message.get("more_body", False):
+                            await self._discard(receive)
                         raise _too_large(len(body) + len(part), limit)
                     if self.buffered + len(part) > self.settings.max_buffered:
                         raise RequestError("Overloaded", "The server holds too many bodies: try again.", _CLOSE)
@@ -209,6 +213,16 @@ class Application:
             self.buffered -= len(body)
             raise
         return bytes(body)
+
+    async def _discard(self, receive: Receive) -> None:
+        """Read what is left of a body that is too large, within limits: many clients read no answer before."""
+        left, more = _DISCARDED * self.settings.max_bytes, True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_DISCARD_SECONDS):
+                while more and left > 0:
+                    message = await receive()
+                    left -= len(message.get("body", b""))
+                    more = message.get("more_body", False)
 
     async def _handle(self, route: Route, request: Request, receive: Receive) -> Response | None:
         """Run the handler, unless the client goes before it has finished: then the rest of the work is cancelled."""
@@ -433,6 +447,7 @@ class Application:
         return found
 
 
+_DISCARDED, _DISCARD_SECONDS = 4, 2.0  # what is read of a body that is too large: times the limit, and for how long
 _CLOSE = (("connection", "close"),)
 
 
