@@ -37,8 +37,9 @@ class Tab:
                 return answer["result"]
 
     def open(self, url: str) -> None:
+        self.value("window.isOldPage = true")
         self.call("Page.navigate", url=url)
-        self.wait("document.readyState === 'complete' && location.href !== 'about:blank'")
+        self.wait("window.isOldPage === undefined && document.readyState === 'complete'")
 
     def value(self, expression: str) -> Any:
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")

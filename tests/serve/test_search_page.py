@@ -9,7 +9,7 @@ pytestmark = needs_chromium
 def test_the_page_searches_explains_and_compares(server, tmp_path):
     with tab(tmp_path) as page:
         page.open(server.url)
-        assert page.value("document.activeElement.name") == "q"
+        page.wait("document.activeElement?.name === 'q'")
         page.type("tracking page")
         page.wait("document.querySelectorAll('section li').length >= 2")
         page.wait("document.querySelector('mark')?.textContent === 'tracking'")
