@@ -12,6 +12,7 @@ version = release = __version__
 copyright = "the pairlight authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "directives"]
 
+exclude_patterns = ["panel"]  # included in panel.md
 html_theme = "furo"
 html_title = f"pairlight {__version__}"
 html_copy_source = False
