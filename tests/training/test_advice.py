@@ -72,6 +72,10 @@ def test_training_that_does_not_help_is_reported():
     )
 
 
+def test_a_start_that_leaves_nothing_to_learn_needs_no_advice():
+    assert advice(history(metrics=(1.0, 1.0, 1.0), start=1.0), CONFIG, DEV) == ()
+
+
 def test_what_the_fit_of_the_evidence_reached_counts_as_before_training():
     fitted = replace(history(start=0.4), best_epoch=0, best=0.72)
     (note,) = advice(fitted, CONFIG, DEV)

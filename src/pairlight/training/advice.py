@@ -8,6 +8,7 @@ from pairlight.training.config import TrainingConfig
 from pairlight.training.loop import History
 
 FEW = 30  # dev lists or pairs: with fewer, the best epoch is largely chance
+PERFECT = 1.0  # of every dev metric: nothing is left to learn
 UNMOVED = 0.001  # relative change of the loss
 LARGE_EPSILON = 0.01  # of AdaGrad: above it, small gradients hardly move a weight
 
@@ -65,7 +66,7 @@ def _last(history: History, config: TrainingConfig) -> str | None:
 
 
 def _start(history: History, config: TrainingConfig) -> str | None:
-    if history.best_epoch != 0 or history.best is None:
+    if history.best_epoch != 0 or history.best is None or history.best >= PERFECT:
         return None
     reached = max(epoch.metric for epoch in history.epochs if epoch.metric is not None)
     lower = f"lower lr={config.lr:g}, or " if _has_moved(history) else ""  # the other note asks for a higher one
