@@ -51,3 +51,5 @@ def demo(
     print(f"\nTo see the explanations of all five clauses, open {result.page} in a browser.")
     print(f"The model is saved to {out}. The demo took {seconds:.0f} s.")
     print(f'Try: pairlight rank {out} "When I look at our country" FILE-WITH-ONE-CLAUSE-PER-LINE')
+    print("Search your own documents: pairlight index documents.csv --out my-index, then")
+    print("pairlight serve qa-small --index my-index, and open http://127.0.0.1:8080 in a browser.")
