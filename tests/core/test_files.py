@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import stat
 import threading
 
 import pytest
@@ -44,6 +45,28 @@ def test_a_link_remains_a_link(tmp_path):
     write_text(tmp_path / "link.txt", "after")
     assert (tmp_path / "link.txt").is_symlink()
     assert (tmp_path / "real.txt").read_text() == "after"
+
+
+def test_a_new_file_has_the_permissions_of_the_umask_and_an_existing_one_keeps_its_own(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_text(tmp_path / "new.txt", "a")
+        assert stat.S_IMODE((tmp_path / "new.txt").stat().st_mode) == 0o640
+        for mode in (0o600, 0o664):
+            (tmp_path / "old.txt").write_text("before")
+            (tmp_path / "old.txt").chmod(mode)
+            with atomic_write(tmp_path / "old.txt") as file:
+                assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == mode  # also while it is written
+                file.write(b"after")
+            assert stat.S_IMODE((tmp_path / "old.txt").stat().st_mode) == mode
+            assert (tmp_path / "old.txt").read_text() == "after"
+    finally:
+        os.umask(before)
+
+
+def test_text_that_is_not_unicode_is_written_with_question_marks(tmp_path):
+    write_text(tmp_path / "a.txt", "caf\udce9.tsv")
+    assert (tmp_path / "a.txt").read_text("utf-8") == "caf?.tsv"
 
 
 def test_json_is_written_indented_and_with_readable_characters(tmp_path):

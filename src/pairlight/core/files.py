@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,8 @@ from pairlight.core.errors import InputError
 def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file next to `path` for writing bytes, and rename it to `path` if the block succeeds.
 
-    A pipe or a device is written to directly. A symbolic link is kept: the file it points to is replaced.
+    A pipe or a device is written to directly. A symbolic link is kept: the file it points to is replaced. A file that
+    exists keeps its permissions.
     """
     if path.exists() and not path.is_dir() and (not path.is_file() or path.parts[:2] == ("/", "dev")):
         with path.open("wb") as file:
@@ -24,16 +26,18 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         return
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    name = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the umask applies, as to any new file
     try:
         with os.fdopen(handle, "wb") as file:
+            if path.is_file():  # before anything is written, so that nobody can read it who could not before
+                os.fchmod(file.fileno(), stat.S_IMODE(path.stat().st_mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
         raise
 
 
@@ -47,9 +51,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write `text` as UTF-8, atomically."""
+    """Write `text` as UTF-8, atomically; what is not Unicode, such as a byte of a file's name, becomes `?`."""
     with atomic_write(path) as file:
-        file.write(text.encode("utf-8"))
+        file.write(text.encode("utf-8", "replace"))
 
 
 def write_json(path: Path, value: Any) -> None:
