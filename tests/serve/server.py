@@ -6,7 +6,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,12 @@ class RunningServer:
             assert self.process.poll() is None, self.log.read_text("utf-8")
             time.sleep(0.02)
         raise AssertionError(f"no event {name}: {self.log.read_text('utf-8')}")
+
+    def wait_until(self, holds: Callable[[], bool]) -> None:
+        end = time.monotonic() + START_SECONDS
+        while not holds():
+            assert time.monotonic() < end, self.log.read_text("utf-8")
+            time.sleep(0.02)
 
     def send(self, method: str, path: str, body: Any = None, **headers: str) -> Reply:
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()

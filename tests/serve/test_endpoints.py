@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from pairlight import Matcher
+from pairlight.serve.connection import MAX_CONNECTIONS
 
 QUERY = "where is my parcel"
 TEXTS = ["returns are free", "the tracking page shows where your parcel is", "pay by credit card"]
@@ -235,6 +236,30 @@ def test_a_slow_client_does_not_hold_up_others(server):
     with socket.create_connection((address.hostname, address.port)) as slow:
         slow.sendall(b"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
         assert server.post("/rerank", {"query": QUERY, "texts": TEXTS}).status == 200
+
+
+def raw_answer(server, request):
+    address = urlsplit(server.url)
+    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+        connection.sendall(request)
+        head, _, content = connection.makefile("rb").read().partition(b"\r\n\r\n")
+    return int(head.split()[1]), json.loads(content)
+
+
+def test_what_is_not_http_is_answered_with_json(server):
+    status, body = raw_answer(server, b"\x16\x03\x01 not HTTP\r\n\r\n")
+    assert (status, body["error_type"]) == (400, "Malformed")
+
+
+def test_more_connections_than_the_limit_are_refused_with_json(server):
+    address = urlsplit(server.url)
+    request = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    held = [socket.create_connection((address.hostname, address.port), timeout=20) for _ in range(MAX_CONNECTIONS)]
+    status, body = raw_answer(server, request)
+    for each in held:
+        each.close()
+    assert (status, body["error_type"]) == (429, "Overloaded")
+    server.wait_until(lambda: raw_answer(server, request)[0] == 200)  # closed connections do not count
 
 
 def test_an_answer_on_an_open_connection_does_not_wait_for_the_network(server):

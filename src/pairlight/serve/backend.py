@@ -95,10 +95,12 @@ class Backend:
 
     def put_documents(self, documents: Sequence[Mapping[str, Any]]) -> "Future[int]":
         """Add or replace documents, durably; the result is how many."""
+        self.opened_index()
         return self._writer.submit(self._change, "update", documents)
 
     def delete_documents(self, ids: Sequence[str]) -> "Future[int]":
         """Delete documents, durably; the result is how many were there."""
+        self.opened_index()
         return self._writer.submit(self._change, "delete", ids)
 
     def _change(self, method: str, argument: Sequence[Any]) -> int:

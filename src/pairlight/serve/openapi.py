@@ -3,13 +3,11 @@
 import html
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pairlight import __version__
 from pairlight.search.documents import MAX_ID
-
-if TYPE_CHECKING:
-    from pairlight.serve.application import Route
+from pairlight.serve.messages import Route, Routes
 
 PAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
 SUMMARIES = {
@@ -80,7 +78,7 @@ _PARAMETERS: dict[str, list[tuple[str, bool]]] = {  # names in the query string,
 }
 
 
-def document(routes: Mapping[str, Mapping[str, "Route"]]) -> dict[str, Any]:
+def document(routes: Routes) -> dict[str, Any]:
     """The description of these routes."""
     paths: dict[str, Any] = {}
     for methods in routes.values():
@@ -104,7 +102,7 @@ def document(routes: Mapping[str, Mapping[str, "Route"]]) -> dict[str, Any]:
     }
 
 
-def _operation(method: str, route: "Route") -> dict[str, Any]:
+def _operation(method: str, route: Route) -> dict[str, Any]:
     kind = _PAGES.get(route.name, "application/json")
     answer = _ANSWERS.get(route.name, {"type": "object"}) if kind == "application/json" else {"type": "string"}
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}

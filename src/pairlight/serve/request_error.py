@@ -5,6 +5,7 @@ from typing import Any
 
 STATUS = {
     "Empty": 400,
+    "Malformed": 400,
     "Unauthorized": 401,
     "NotFound": 404,
     "Method": 405,

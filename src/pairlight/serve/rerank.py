@@ -5,31 +5,47 @@
 
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from pairlight.serve.backend import Backend
+from pairlight.serve.messages import Answer, Handler, Request, Route, Routes
 from pairlight.serve.request_error import RequestError
 from pairlight.serve.schemas import BOOLEAN, DOCUMENT, NAME, QUERY, TEXT, Schema, count, listed
 from pairlight.serve.served_model import PairScores, ServedModel
+from pairlight.serve.work_queue import WorkQueue
 
 MAX_EXPLAINED = 20  # documents of an answer with relevant spans, because an explanation takes many scores
 Body = Mapping[str, Any]
-ScoreTexts = Callable[[ServedModel, Sequence[str], Sequence[str]], Awaitable[PairScores]]
-FindSpans = Callable[[ServedModel, str, str], Awaitable[list[dict[str, Any]]]]
 
 
-@dataclass
-class Answer:
-    """What is answered, and what is counted."""
+def rerank_routes(maximum: int, backend: Backend, queue: WorkQueue) -> Routes:
+    """The addresses of the other services; `maximum` texts in a request."""
 
-    body: Any
-    texts: int = 0
-    truncated: int = 0
-    model: str | None = None
-    warnings: list[str] = field(default_factory=list)
+    def reranker(version: int) -> Handler:
+        async def handler(request: Request) -> Answer:
+            return await rerank(request.body, backend.model(request.body.get("model")), version, queue)
+
+        return handler
+
+    async def score(request: Request) -> Answer:
+        return await score_pairs(request.body, backend.model(request.body.get("model")), queue)
+
+    async def classify(request: Request) -> Answer:
+        return await predict(request.body, backend.model(None), queue)
+
+    reranking, scoring = rerank_schema(maximum), score_schema(maximum)
+    routes = [
+        Route("/rerank", reranker(1), reranking),
+        Route("/v1/rerank", reranker(1), reranking),
+        Route("/v2/rerank", reranker(2), reranking),
+        Route("/score", score, scoring),
+        Route("/v1/score", score, scoring),
+        Route("/predict", classify, predict_schema(maximum)),
+    ]
+    return {each.name: {"POST": each} for each in routes}
 
 
 def rerank_schema(maximum: int) -> Schema:
@@ -66,10 +82,10 @@ def predict_schema(maximum: int) -> Schema:
     }
 
 
-async def rerank(body: Body, model: ServedModel, version: int, score: ScoreTexts, spans: FindSpans) -> Answer:
+async def rerank(body: Body, model: ServedModel, version: int, queue: WorkQueue) -> Answer:
     query, is_tei = body["query"], "texts" in body
     texts = body["texts"] if is_tei else [each if isinstance(each, str) else each["text"] for each in body["documents"]]
-    scored = await score(model, [query] * len(texts), texts)
+    scored = await queue.score(model, [query] * len(texts), texts)
     shown = scored.scores if body.get("raw_scores") else model.probabilities(scored.scores)
     top = int(body.get("top_n") or 0) or len(texts)
     best = np.argsort(-scored.scores, kind="stable")[:top].tolist()
@@ -84,7 +100,7 @@ async def rerank(body: Body, model: ServedModel, version: int, score: ScoreTexts
             each["document"] = {"text": texts[each["index"]]}
     if wants_spans(body.get("relevant_spans")):
         for each in results[:MAX_EXPLAINED]:
-            each["relevant_spans"] = await spans(model, query, texts[each["index"]])
+            each["relevant_spans"] = await relevant_spans(queue, model, query, texts[each["index"]])
         if len(results) > MAX_EXPLAINED:
             answer.warnings.append(f"Only the best {MAX_EXPLAINED} results have relevant_spans: use top_n.")
     words = _words([query, *texts])
@@ -105,12 +121,17 @@ async def rerank(body: Body, model: ServedModel, version: int, score: ScoreTexts
     return answer
 
 
+async def relevant_spans(queue: WorkQueue, model: ServedModel, query: str, text: str) -> list[dict[str, Any]]:
+    """The parts of a text that contribute most to its score."""
+    return await queue.run(lambda: model.relevant_spans(query, text))
+
+
 def wants_spans(value: Any) -> bool:
     """Whether spans are asked for: true, or an object whose mode is not "disabled"."""
     return value.get("mode") not in ("disabled", "none") if isinstance(value, dict) else bool(value)
 
 
-async def score_pairs(body: Body, model: ServedModel, score: ScoreTexts) -> Answer:
+async def score_pairs(body: Body, model: ServedModel, queue: WorkQueue) -> Answer:
     """vLLM's /score: the score of each pair, in order."""
     left, right = _side(body, "text_1", "queries"), _side(body, "text_2", "documents")
     if len(left) == 1:
@@ -120,7 +141,7 @@ async def score_pairs(body: Body, model: ServedModel, score: ScoreTexts) -> Answ
             "Validation",
             f"`text_1` has {len(left)} texts and `text_2` has {len(right)}: give one text, or as many as `text_2` has.",
         )
-    scored = await score(model, left, right)
+    scored = await queue.score(model, left, right)
     shown = scored.scores if body.get("use_activation") is False else model.probabilities(scored.scores)
     words = _words([*left, *right])
     answer = _answer(None, model, scored, len(right))
@@ -135,11 +156,11 @@ async def score_pairs(body: Body, model: ServedModel, score: ScoreTexts) -> Answ
     return answer
 
 
-async def predict(body: Body, model: ServedModel, score: ScoreTexts) -> Answer:
+async def predict(body: Body, model: ServedModel, queue: WorkQueue) -> Answer:
     """TEI's /predict: one label with its score, or a list of them for a list of pairs."""
     inputs = body["inputs"]
     pairs = [inputs] if isinstance(inputs[0], str) else inputs
-    scored = await score(model, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+    scored = await queue.score(model, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
     shown = scored.scores if body.get("raw_scores") else model.probabilities(scored.scores)
     found = [[{"score": float(value), "label": "LABEL_0"}] for value in shown]
     return _answer(found[0] if isinstance(inputs[0], str) else found, model, scored, len(pairs))

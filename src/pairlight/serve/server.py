@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 import sys
@@ -21,7 +22,9 @@ from pairlight.serve.settings import ServerSettings
 if TYPE_CHECKING:
     from pairlight.serve.application import Application
 
-MAX_CONNECTIONS = 1000
+_BACKLOG = 2048  # connections that wait until they are accepted
+_ACCEPTED = 64  # connections accepted at a time, so that those that are closed already do not count as open
+_FILES = 4096  # open at a time, more than connections and the files of an index
 _RESTART_SECONDS = 1.0
 
 
@@ -50,7 +53,7 @@ def _listen(settings: ServerSettings) -> socket.socket:
         raise InputError(
             f"{settings.host}:{settings.port} cannot be used ({error.strerror}): choose another port.", option="port"
         ) from None
-    listening.listen(2048)
+    listening.listen(_BACKLOG)
     return listening
 
 
@@ -59,8 +62,10 @@ def _run_worker(settings: ServerSettings, listening: socket.socket) -> int:
     import torch
 
     torch.set_num_threads(1)
+    _allow_open_files()
     from pairlight.serve.application import Application
     from pairlight.serve.backend import Backend
+    from pairlight.serve.connection import Connection
     from pairlight.serve.event_log import EventLog
     from pairlight.serve.work_queue import WorkQueue
 
@@ -73,7 +78,8 @@ def _run_worker(settings: ServerSettings, listening: socket.socket) -> int:
         server_header=False,
         lifespan="off",
         ws="none",
-        limit_concurrency=MAX_CONNECTIONS,
+        http=Connection,
+        backlog=_ACCEPTED,
         timeout_graceful_shutdown=settings.drain_seconds,
     )
     server = _Server(config, application)
@@ -87,6 +93,13 @@ def _run_worker(settings: ServerSettings, listening: socket.socket) -> int:
         return 2
     log.write({"event": "stopped"})
     return 0
+
+
+def _allow_open_files() -> None:
+    low, high = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if high == resource.RLIM_INFINITY else min(_FILES, high)
+    if low != resource.RLIM_INFINITY and low < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, high))
 
 
 class _Server(uvicorn.Server):
@@ -107,6 +120,11 @@ class _Server(uvicorn.Server):
         self._start(self._load())
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(_BACKLOG)  # uvicorn has one number for this and for how many are accepted at a time
+
     def _stop(self) -> None:
         self.force_exit = self.should_exit  # the second signal does not wait
         self.should_exit = True
@@ -120,7 +138,7 @@ class _Server(uvicorn.Server):
         application = self.application
         started = time.perf_counter()
         try:
-            await asyncio.wrap_future(application.queue.call(application.backend.load))
+            await application.queue.run(application.backend.load)
         except Exception as error:
             # Only the message of an InputError is written for users.
             self.failure = str(error) if isinstance(error, InputError) else f"Loading failed: {error!r}."

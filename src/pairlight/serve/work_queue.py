@@ -1,13 +1,16 @@
 """One thread that scores: what waits for the same model is scored together, without waiting for more."""
 
+import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from pairlight.serve.served_model import PairScores, ServedModel
+
+T = TypeVar("T")
 
 CHUNK = 256  # pairs of a request that are scored without looking whether its client is still there
 BATCH = 1024  # pairs that are scored together
@@ -22,9 +25,9 @@ class _Scoring:
 
 
 @dataclass(frozen=True)
-class _Call:
-    work: Callable[[], Any]
-    future: "Future[Any]"
+class _Call(Generic[T]):
+    work: Callable[[], T]
+    future: "Future[T]"
 
 
 class WorkQueue:
@@ -34,26 +37,26 @@ class WorkQueue:
     """
 
     def __init__(self) -> None:
-        self._jobs: deque[_Scoring | _Call] = deque()
+        self._jobs: deque[_Scoring | _Call[Any]] = deque()
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="scoring", daemon=True)
         self._thread.start()
 
-    def score(self, model: ServedModel, left: Sequence[str], right: Sequence[str]) -> "list[Future[PairScores]]":
-        """The scores of pairs, in chunks."""
+    async def score(self, model: ServedModel, left: Sequence[str], right: Sequence[str]) -> PairScores:
+        """The scores of pairs, in chunks; cancelling skips those that have not begun."""
         jobs = [
             _Scoring(model, left[at : at + CHUNK], right[at : at + CHUNK], Future())
             for at in range(0, len(left), CHUNK)
         ]
         self._add(jobs)
-        return [job.future for job in jobs]
+        return PairScores.join(await asyncio.gather(*(asyncio.wrap_future(job.future) for job in jobs)))
 
-    def call(self, work: Callable[[], Any]) -> "Future[Any]":
+    async def run(self, work: Callable[[], T]) -> T:
         """The result of any other work with a model or an index."""
-        job = _Call(work, Future())
+        job: _Call[T] = _Call(work, Future())
         self._add([job])
-        return job.future
+        return await asyncio.wrap_future(job.future)
 
     def close(self) -> None:
         """Finish what waits, then end the thread."""
@@ -62,7 +65,7 @@ class WorkQueue:
             self._changed.notify()
         self._thread.join()
 
-    def _add(self, jobs: Sequence[_Scoring | _Call]) -> None:
+    def _add(self, jobs: Sequence[_Scoring | _Call[Any]]) -> None:
         with self._changed:
             self._jobs.extend(jobs)
             self._changed.notify()
@@ -83,7 +86,7 @@ class WorkQueue:
 
     def _take(self, first: _Scoring) -> list[_Scoring]:
         """The first job and others that wait for the same model; those for other models keep their order."""
-        batch, size, others = [first], len(first.left), list[_Scoring | _Call]()
+        batch, size, others = [first], len(first.left), list[_Scoring | _Call[Any]]()
         while self._jobs and size < BATCH:
             job = self._jobs.popleft()
             if isinstance(job, _Scoring) and job.model is first.model and size + len(job.left) <= BATCH:
@@ -95,7 +98,7 @@ class WorkQueue:
         return batch
 
 
-def _call(job: _Call) -> None:
+def _call(job: _Call[Any]) -> None:
     if not job.future.set_running_or_notify_cancel():
         return
     try:
