@@ -3,15 +3,21 @@
 import importlib.util
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from pairlight.experiments.cases import CASES, CaseReport
 from pairlight.experiments.lcs import LcsReport
 from pairlight.experiments.leaderboard import LeaderboardRow
+from pairlight.experiments.papers import PAPER_TABLES
+from pairlight.experiments.published import with_published_rows
 from pairlight.experiments.records import read_record, read_values
 from pairlight.experiments.report import PaperReport
+from pairlight.experiments.reproduce import SCALES, plan_row
+from pairlight.experiments.spec import RunResult
 
 FOLDER = Path(__file__).parent.parent / "docs" / "experiments"
 PAGES = (FOLDER.parent / "experiments.md", FOLDER / "small.md")
@@ -49,7 +55,9 @@ def test_every_table_is_on_a_page_and_every_link_leads_to_a_file() -> None:
 
 @pytest.mark.parametrize("file", RESULTS, ids=lambda file: file.stem)
 def test_stored_results_are_records_of_this_version(file: Path) -> None:
-    report = read_record(file, LcsReport if "lcs" in file.stem else PaperReport, "run it again")
+    case = file.stem.startswith(tuple(CASES))
+    kind = CaseReport if case else LcsReport if "lcs" in file.stem else PaperReport
+    report = read_record(file, kind, "run it again")
     written = json.loads(json.dumps(report.as_dict()))
     assert written == read_values(file, "run it again")
 
@@ -58,3 +66,31 @@ def test_the_stored_leaderboard_has_rows_of_this_version() -> None:
     values = read_values(FOLDER.parent / "wikiqa" / "leaderboard.json", "run it again")
     for row in values["rows"]:
         assert LeaderboardRow.from_dict(row).as_dict() == row
+
+
+def test_stored_runs_are_runs_of_the_tables_so_that_they_are_not_repeated() -> None:
+    tables = [*PAPER_TABLES.values(), *(with_published_rows(name) for name in PAPER_TABLES)]
+    planned = {
+        plan_row(each.on(row), scale, seed).name
+        for table in tables
+        for each in table.datasets
+        for row in table.rows
+        for scale in SCALES
+        for seed in range(1, 6)
+    }
+    stored = sorted((FOLDER / "runs").glob("*/*.json"))
+    assert stored
+    for file in stored:
+        assert file.stem in planned, file
+        RunResult.from_dict(read_values(file, "run it again")["result"])
+
+
+def test_rows_that_were_not_run_again_keep_their_results(write: ModuleType) -> None:
+    report = read_record(FOLDER / "mv-lstm-sc-full.json", PaperReport, "run it again")
+    reuters, sotu = report.tables
+    first = replace(reuters.rows[0], seeds=0, ours={}, epochs=())
+    other = replace(reuters.rows[1], seeds=5)
+    new = replace(report, command="new", tables=(replace(reuters, rows=(first, other, *reuters.rows[2:])),))
+    found = write.merged(report, new)
+    assert found.command == "new"
+    assert found.tables == (replace(reuters, rows=(reuters.rows[0], other, *reuters.rows[2:])), sotu)

@@ -49,6 +49,7 @@ def test_the_cases_of_mv_lstm_show_both_tables_and_the_statistic(run, tmp_path):
     found = run("mv-lstm-cases", toy_splits())
     assert {each.model for each in found.report.runs} == {"mv-lstm", "multigran-cnn"}
     text = found.markdown
+    assert "Ours: word vectors are not trained" in text
     assert "Table 1, k = 1" in text
     assert "| 5 |" in text.split("Table 1, k = 5")[1]
     assert "memory, memory 0.84 |" in text

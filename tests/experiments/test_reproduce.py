@@ -17,7 +17,7 @@ from pairlight.data.splits import split, train_dev_test
 from pairlight.datasets.paper_files import rcv1_texts, yahoo_answers
 from pairlight.evaluation.classification import best_threshold
 from pairlight.evaluation.evaluate import evaluate_scores
-from pairlight.experiments import curves, sources
+from pairlight.experiments import curves, runs, sources
 from pairlight.experiments import reproduce as experiment
 from pairlight.experiments.cases import CASES
 from pairlight.experiments.executor import Executor, SerialExecutor
@@ -45,6 +45,7 @@ COUNTS = {
     "match-srnn-d": 5,
     "tutorial-qa": 12,
     "amv-lstm-wikiqa": 11,  # one is not in the paper
+    "amv-lstm-splits": 10,
     "amv-lstm-quora": 10,
     "mv-lstm-departures": 10,
     "amv-lstm-departures": 7,
@@ -210,6 +211,25 @@ def test_a_run_of_some_rows_or_datasets_loses_nothing_of_the_table(tmp_path: Pat
 def test_a_single_seed_has_no_standard_deviation(tmp_path: Path, toy: list[int]) -> None:
     (table,) = ran(tmp_path, "bm25", seeds=1)
     assert "| BM25 | 0.579 | 1.000 | +0.421 |" in reported(tmp_path, table)
+
+
+def test_every_seed_of_a_table_of_splits_has_other_test_lists(tmp_path: Path, monkeypatch) -> None:
+    splits = train_dev_test(overlap(40, seed=0))
+    monkeypatch.setitem(SOURCES, "wikiqa-random", ExperimentSource("toy", "Made up.", lambda limit, progress: splits))
+    tests: list[set[str]] = []
+
+    def seen(spec, splits):
+        tests.append({splits["test"].texts[i] for i in splits["test"].left})
+        return evaluate_lists(replace(spec, options={"vectors": "none", "epochs": 1}), splits)
+
+    monkeypatch.setattr(runs, "evaluate_lists", seen)
+    found = small("amv-lstm-splits", tmp_path, models="MV-LSTM", seeds=2)
+    row = next(row for row in found.report.tables[0].rows if row.seeds)
+    assert (row.label, row.seeds, row.significance) == ("MV-LSTM", 2, None)
+    assert len(tests) == 2
+    assert tests[0] != tests[1]
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name.endswith("-splits")  # apart from runs on one split
 
 
 def test_every_row_is_run_once_before_any_is_run_again(tmp_path: Path, toy: list[int]) -> None:
@@ -460,7 +480,7 @@ def test_a_row_as_published_differs_from_ours_and_is_another_run() -> None:
     for name, table in PAPER_TABLES.items():
         for ours in () if table.one_form else table.rows:
             paper = published_row(name, ours)
-            specs = [experiment._plan_row(row, "full", 1) for row in (ours, paper)]
+            specs = [experiment.plan_row(row, "full", 1) for row in (ours, paper)]
             assert (specs[0].name != specs[1].name) == bool(ours.options)
             build(paper.model, 20, **paper.settings)
             TrainingConfig.of({}, paper.options)
@@ -535,7 +555,7 @@ def test_an_experiment_with_one_form_cannot_be_run_as_published(tmp_path: Path) 
 @pytest.mark.parametrize("name", ["mv-lstm-departures", "amv-lstm-departures"])
 def test_every_row_of_a_table_of_departures_is_another_run(name: str) -> None:
     rows = PAPER_TABLES[name].rows
-    assert len({experiment._plan_row(row, "full", 1).name for row in rows}) == len(rows)
+    assert len({experiment.plan_row(row, "full", 1).name for row in rows}) == len(rows)
     assert len({(str(sorted(row.settings.items())), str(sorted(row.options.items()))) for row in rows}) == len(rows)
 
 

@@ -9,14 +9,14 @@ import numpy as np
 import torch
 
 from pairlight.core.errors import InputError
-from pairlight.core.files import write_json
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits
 from pairlight.experiments.executor import Completed, Executor
-from pairlight.experiments.page import PageBlock, PageHeading, PageImage, PageTable, write_page
+from pairlight.experiments.page import PageBlock, PageHeading, PageImage, PageTable, block_markdown, write_page
 from pairlight.experiments.papers import CASE_TITLES, PAPER_TABLES, PaperRow
-from pairlight.experiments.records import FORMAT, Record, Value
+from pairlight.experiments.published import form_notes
+from pairlight.experiments.records import Record, Value, write_record
 from pairlight.experiments.runner import RunLog, check_failures, run_all
 from pairlight.experiments.runs import train_run
 from pairlight.experiments.sources import make_source, read_source
@@ -87,6 +87,7 @@ class CaseReport(Record):
     scale: str
     command: str
     runs: tuple[RunResult, ...]
+    body: str  # of the page, as Markdown
 
 
 def run_case(
@@ -109,12 +110,13 @@ def run_case(
     work = partial(_train_and_save, folder)
     found = run_all(list(specs.values()), work, splits, store, executor, on_completed=completed, on_failed=log.failed)
     check_failures(log.failures)
-    blocks: Blocks = [f"{title}. Data: {case.dataset}. Scale: {scale}.", f"Last run: `{command}`."]
+    blocks: Blocks = [f"{title}. Data: {case.dataset}. Scale: {scale}.", f"Last run: `{command}`.", *form_notes(name)]
     for seed in range(1, seeds + 1):
         models = {row.label: Matcher.load(folder / specs[row.label, seed].name) for row in case.rows}
         blocks += [PageHeading(f"Seed {seed}"), *case.show(models, splits, out / f"{name}-{scale}-{seed}")]
-    report = CaseReport(name, title, scale, command, tuple(found.values()))
-    write_json(out / f"{name}-{scale}.json", {"format": FORMAT, **report.as_dict()})
+    body = "\n\n".join(map(block_markdown, blocks))
+    report = CaseReport(name, title, scale, command, tuple(found.values()), body)
+    write_record(out / f"{name}-{scale}.json", report)
     return report, write_page(out / f"{name}-{scale}", f"{name}: {title}", blocks)
 
 

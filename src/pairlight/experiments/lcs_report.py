@@ -6,6 +6,7 @@ from pairlight.experiments.curves import draw_curves
 from pairlight.experiments.lcs import EXAMPLE, TARGET, LcsReport, LcsResult, LcsTable, TablePath
 from pairlight.experiments.page import PageBlock, PageHeading, PageImage, PageTable, write_page
 from pairlight.experiments.papers import LCS
+from pairlight.experiments.published import form_notes
 from pairlight.experiments.records import write_record
 from pairlight.explain.render.image import LcsExample, draw_lcs_figure
 
@@ -64,6 +65,7 @@ def _table_blocks(out: Path, name: str, lengths: str, table: LcsTable) -> list[P
     return [
         PageHeading(f"Sequences of {lengths} (pairs: {sizes})"),
         PageTable(_HEAD, rows),
+        *form_notes(LCS),
         f"The best run has a test error of {best.test['error']:.4f}, and {best.test['optimal paths']:.1%} of its paths "
         "on test are optimal: dynamic programming could have taken them. These paths follow the largest gate, and the "
         "gate of the new state counts as a step along the diagonal, because equation (7) has one term for both. By the "

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pairlight.experiments.papers import PAPER_TABLES, PaperRow, PaperTable
+from pairlight.experiments.papers import LCS, PAPER_TABLES, PaperRow, PaperTable
 from pairlight.experiments.records import Value
 
 AS_PUBLISHED = "as published"
@@ -47,6 +47,11 @@ _AMV_LSTM = (
     "say whether GloVe vectors are trained: here they are not, except in K-NRM. They have 50 dimensions unless other "
     "vectors are given, 300 in the paper.",
 )
+_LCS = (
+    "Ours: Adam, where the paper has AdaGrad; relu for the new state, for which the paper names no activation; the "
+    "weights of the new state and of the score start non-negative and that of a match in z_d starts at 2, where the "
+    "paper draws all weights from one uniform distribution; 1,000 further pairs are dev.",
+)
 _CHANGES = ("Every row differs from the first row of its model in what its name says.",)
 FORMS: Mapping[str, tuple[str, ...]] = {
     "mv-lstm-k": _MV_LSTM,
@@ -57,18 +62,22 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "match-srnn-d": _MATCH_SRNN,
     "tutorial-qa": _MATCH_SRNN,
     "amv-lstm-wikiqa": _AMV_LSTM,
+    "amv-lstm-splits": _AMV_LSTM,
     "amv-lstm-quora": _AMV_LSTM,
     "mv-lstm-departures": _CHANGES,
     "amv-lstm-departures": _CHANGES,
+    "mv-lstm-cases": _MV_LSTM[:1],
+    "match-srnn-path": _MATCH_SRNN[:1],
+    "amv-lstm-crocodiles": _AMV_LSTM[:1],
+    LCS: _LCS,
 }
 
 
 def form_notes(name: str) -> tuple[str, ...]:
     """What the forms of an experiment are: that of our rows, or both if its name ends in `-as-published`."""
     experiment = name.removesuffix(f"-{file_suffix()}")
-    if experiment not in FORMS:
-        return ()
-    return FORMS[experiment] if experiment != name else FORMS[experiment][:1]
+    notes = FORMS.get(experiment, ())
+    return notes if experiment != name else notes[:1]
 
 
 def file_suffix() -> str:

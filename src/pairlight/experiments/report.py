@@ -96,15 +96,23 @@ def write_report(out: Path, report: PaperReport) -> str:
     return write_page(out / name, f"{report.name}: {report.title}", blocks)
 
 
+def shown_rows(table: ReportTable) -> list[ReportRow]:
+    """All rows, or those that were run where a table has two forms of each."""
+    return [row for row in table.rows if row.seeds or not _has_both_forms(table)]
+
+
+def _has_both_forms(table: ReportTable) -> bool:
+    return any(row.label.endswith(AS_PUBLISHED) for row in table.rows)
+
+
 def results_table(table: ReportTable) -> PageTable:
     """The results of the paper and ours; a row that was not run has only those of the paper."""
     head = ["model"]
-    both_forms = any(row.label.endswith(AS_PUBLISHED) for row in table.rows)
     for metric in table.metrics:
-        head += [f"{metric}, paper", f"{metric}, {'here' if both_forms else 'ours'}", "difference"]
+        head += [f"{metric}, paper", f"{metric}, {'here' if _has_both_forms(table) else 'ours'}", "difference"]
     head += ["seeds", "CPU s", "p (t-test)", "p (bootstrap)"]
     rows = []
-    for row in table.rows:
+    for row in shown_rows(table):
         entries = [row.label]
         for metric in table.metrics:
             paper, ours, std = row.paper[metric], row.ours[metric], row.std[metric]
@@ -133,22 +141,28 @@ def table_caption(table: ReportTable) -> str:
     )
 
 
+def draw_figures(out: Path, name: str, table: ReportTable) -> list[PageImage]:
+    """Draw the results as bars, and the learning curves if there are any."""
+    metric, rows = table.metrics[0], shown_rows(table)
+    bars, curves = out / f"{name}.png", out / f"{name}-curves.png"
+    draw_bars(bars, rows, metric)
+    images = [PageImage(bars, f"{metric} in the paper and here")]
+    if any(any(row.epochs) for row in rows):
+        dev_metric = "accuracy" if metric == "accuracy" else "MAP"
+        draw_curves(curves, {row.label: row.epochs for row in rows}, dev_metric)
+        images.append(PageImage(curves, "Training loss and dev metric after every epoch"))
+    return images
+
+
 def _table_blocks(out: Path, name: str, table: ReportTable, forms: tuple[str, ...]) -> list[PageBlock]:
-    metric = table.metrics[0]
     blocks: list[PageBlock] = [
         PageHeading(table.dataset),
         table_caption(table),
         table.protocol,
         results_table(table),
         *forms,
+        *draw_figures(out, name, table),
     ]
-    bars, curves = out / f"{name}.png", out / f"{name}-curves.png"
-    draw_bars(bars, table.rows, metric)
-    blocks.append(PageImage(bars, f"{metric} in the paper and here"))
-    if any(any(row.epochs) for row in table.rows):
-        dev_metric = "accuracy" if metric == "accuracy" else "MAP"
-        draw_curves(curves, {row.label: row.epochs for row in table.rows}, dev_metric)
-        blocks.append(PageImage(curves, "Training loss and dev metric after every epoch"))
     trained = [
         [
             row.label,

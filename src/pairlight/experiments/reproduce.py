@@ -18,7 +18,7 @@ from pairlight.datasets.folder import DatasetCard
 from pairlight.evaluation.significance import paired_bootstrap, paired_t_test
 from pairlight.experiments.cases import CASES, CaseReport, run_case
 from pairlight.experiments.curves import check_matplotlib
-from pairlight.experiments.executor import Completed, Executor, Failed
+from pairlight.experiments.executor import Completed, Executor, Failed, Work
 from pairlight.experiments.lcs import LcsReport, run_lcs
 from pairlight.experiments.lcs_report import write_lcs_report
 from pairlight.experiments.papers import LCS, PAPER_TABLES, PaperDataset, PaperRow, PaperTable, experiment_titles
@@ -33,7 +33,7 @@ from pairlight.experiments.report import (
     write_report,
 )
 from pairlight.experiments.runner import RunLog, check_failures, run_all, specs_of_seeds
-from pairlight.experiments.runs import CLASSIFICATION, evaluate_every_epoch, evaluate_lists
+from pairlight.experiments.runs import CLASSIFICATION, evaluate_every_epoch, evaluate_lists, evaluate_new_split
 from pairlight.experiments.sources import SOURCES, make_source, read_source, source_card
 from pairlight.experiments.spec import RunResult, RunSpec, in_paper_form, with_seed
 from pairlight.experiments.store import ResultStore
@@ -202,10 +202,11 @@ def run_table(
     tables = []
     for number, (dataset, card) in enumerate(made):
         wanted = {row.label for row in rows} if dataset in datasets else set()
-        store = ResultStore(out / "runs" / f"{dataset.dataset}-{scale}-{_digest(card)}", RunResult)
+        folder = f"{dataset.dataset}-{scale}-{_digest(card)}{'-splits' if table.new_splits else ''}"
+        store = ResultStore(out / "runs" / folder, RunResult)
         all_rows = [dataset.on(row) for row in table.rows]
         specs = {
-            row.label: specs_of_seeds(partial(_plan_row, row, scale), store, seeds if row.label in wanted else 0)
+            row.label: specs_of_seeds(partial(plan_row, row, scale), store, seeds if row.label in wanted else 0)
             for row in all_rows
         }
         in_turn = [spec for turn in zip_longest(*specs.values()) for spec in turn if spec]
@@ -222,7 +223,7 @@ def run_table(
 
         found = run_all(
             in_turn,
-            evaluate_every_epoch if table.every_epoch else evaluate_lists,
+            _work(table),
             read_source(dataset.dataset, scale, out) if wanted else {},
             store,
             executor,
@@ -251,6 +252,12 @@ def run_table(
     return tables
 
 
+def _work(table: PaperTable) -> Work[RunResult]:
+    if table.every_epoch:
+        return evaluate_every_epoch
+    return evaluate_new_split if table.new_splits else evaluate_lists
+
+
 def _digest(card: DatasetCard) -> str:
     """Identifies the files of a dataset."""
     splits = {name: asdict(info) for name, info in card.splits.items()}
@@ -264,7 +271,8 @@ def _options(row: PaperRow, scale: str) -> Values:
     return {**row.options, "epochs": epochs, "patience": 0 if row.last_epoch else SMALL_PATIENCE}
 
 
-def _plan_row(row: PaperRow, scale: str, seed: int) -> RunSpec:
+def plan_row(row: PaperRow, scale: str, seed: int) -> RunSpec:
+    """The run of a row, which is trained in the form of the papers, without evidence."""
     settings = with_seed(row.model, in_paper_form(row.model, row.settings), seed)
     return RunSpec(row.model, seed, settings, _options(row, scale), row.last_epoch)
 

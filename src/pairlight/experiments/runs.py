@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pairlight.data.pairs import Pairs
-from pairlight.data.splits import Splits
+from pairlight.data.pairs import Pairs, concat_pairs
+from pairlight.data.splits import Splits, train_dev_test
 from pairlight.evaluation.classification import best_threshold
 from pairlight.evaluation.dev_metric import dev_metric
 from pairlight.evaluation.evaluate import default_metric, evaluate_scores
@@ -71,6 +71,11 @@ def evaluate_lists(spec: RunSpec, splits: Splits) -> RunResult:
     scores = matcher.predict(test)
     values = per_list(test, scores, evaluate_scores(test, scores, threshold=matcher.threshold))
     return replace(result, seconds=round(time.process_time() - started, 1), per_list=values)
+
+
+def evaluate_new_split(spec: RunSpec, splits: Splits) -> RunResult:
+    """The result of a run on all lists, split at random with its seed; seeds have different test lists."""
+    return replace(evaluate_lists(spec, train_dev_test(concat_pairs(list(splits.values())), spec.seed)), per_list={})
 
 
 class _SplitScores:
