@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import statistics
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,17 +16,29 @@ from pathlib import Path
 from PIL import Image
 
 from pairlight.core.files import write_text
+from pairlight.core.markdown import markdown_table
 from pairlight.experiments.cases import CaseReport
 from pairlight.experiments.page import block_markdown
-from pairlight.experiments.papers import CASE_TITLES, LCS
+from pairlight.experiments.papers import CASE_TITLES, LCS, PAPER_TABLES, PaperRow
 from pairlight.experiments.published import form_notes
 from pairlight.experiments.records import read_record, write_record
-from pairlight.experiments.report import PaperReport, ReportTable, draw_figures, results_table, table_caption
+from pairlight.experiments.report import (
+    PaperReport,
+    ReportRow,
+    ReportTable,
+    draw_figures,
+    results_table,
+    table_caption,
+)
+from pairlight.experiments.reproduce import SCALES, plan_row
 
 HERE = Path(__file__).parent
 PAGES = (HERE.parent / "experiments.md", HERE / "small.md")
 RUNS = HERE / "runs"
 FIX = "run the experiment again"
+MISSING = "missing"  # the marks of the commands that are left to run
+SEEDS = 3
+CITATIONS = 228_000  # training pairs of a dataset of which no table at full scale exists
 _MARKED = re.compile(r"(?<=<!-- begin )(\S+)( -->\n).*?(?=<!-- end \1 -->)", re.DOTALL)
 _TESTED = ("P@1", "MAP", "accuracy")  # the metrics of single lists or pairs that significance tests need
 
@@ -85,6 +98,8 @@ def _copy_image(file: Path) -> None:
 
 
 def _section(page: Path, name: str) -> str:
+    if name == MISSING:
+        return f"\n{missing_runs()}\n\n"
     if name.startswith(tuple(CASE_TITLES)):
         return _case(page, name)
     report = read_record(HERE / f"{name}.json", PaperReport, FIX)
@@ -108,6 +123,68 @@ def _case(page: Path, name: str) -> str:
     body = re.sub(r"^## (.*)$", r"**\1**", body, flags=re.MULTILINE)
     folder = os.path.relpath(HERE, page.parent)
     return "\n" + re.sub(r"\]\((\S+\.png)\)", rf"]({folder}/\1)", body) + "\n\n"
+
+
+def missing_runs() -> str:
+    """The commands that run what no JSON file has, with an estimate of their CPU time; no run is in two of them."""
+    reports = {name: _report(f"{name}-full.json") for name in PAPER_TABLES}
+    files = [f"{name}-{scale}.json" for name in PAPER_TABLES for scale in SCALES]
+    measured = [(table, row) for file in files for table in _report(file) for row in table.rows if row.seeds]
+    planned = [
+        (
+            name,
+            dataset.dataset,
+            row,
+            f"{dataset.dataset}, {paper.new_splits}, {plan_row(dataset.on(row), 'full', 1).name}",
+        )
+        for name, paper in PAPER_TABLES.items()
+        for dataset in paper.datasets
+        if not dataset.on_request
+        for row in paper.rows
+    ]
+    done: dict[str, int] = {}  # seeds by run: tables share runs
+    for name, data, row, key in planned:
+        found = [each for table in reports[name] if table.dataset == data for each in table.rows]
+        seeds = max((each.seeds for each in found if each.label == row.label), default=0)
+        done[key] = max(seeds, done.get(key, 0))
+    left: dict[tuple[str, str], dict[str, float]] = {}  # CPU minutes by command and row
+    for name, data, row, key in planned:
+        if done[key] < SEEDS:
+            minutes = (SEEDS - done[key]) * _estimate(measured, row, data) / 60
+            left.setdefault((name, data), {})[row.label] = minutes
+            done[key] = SEEDS
+    lines = []
+    for (name, data), rows in left.items():
+        # A label with a comma cannot be named; rows that are finished are not run again.
+        some = len(rows) < len(PAPER_TABLES[name].rows) and not any("," in label for label in rows)
+        models = f' --models "{",".join(rows)}"' if some else ""
+        command = f"`pairlight reproduce {name} --scale full --data {data}{models}`"
+        lines.append([command, f"{sum(rows.values()):.0f}"])
+    total = sum(sum(rows.values()) for rows in left.values())
+    lines.append(["all", f"{total:.0f}"])
+    return markdown_table(["command", "CPU minutes, about"], lines, "lr")
+
+
+def _report(file: str) -> tuple[ReportTable, ...]:
+    return read_record(HERE / file, PaperReport, FIX).tables if (HERE / file).is_file() else ()
+
+
+def _estimate(measured: list[tuple[ReportTable, ReportRow]], row: PaperRow, dataset: str) -> float:
+    """CPU seconds of a seed: those of the most similar row that was run, in proportion to pairs and epochs."""
+
+    def similarity(found: tuple[ReportTable, ReportRow]) -> tuple[bool, bool, bool, int]:
+        table, other = found
+        pairs = table.sizes["train"].pairs
+        return other.model == row.model, other.settings == row.settings, table.dataset == dataset, pairs
+
+    def work(table: ReportTable, other: ReportRow) -> float:
+        return table.sizes["train"].pairs * float(other.options["epochs"])
+
+    table, other = max(measured, key=similarity)
+    pairs = max((each.sizes["train"].pairs for each, _ in measured if each.dataset == dataset))
+    if dataset == "citations":
+        pairs = max(pairs, CITATIONS)
+    return pairs * 10 / work(table, other) * statistics.mean(other.seconds)
 
 
 if __name__ == "__main__":

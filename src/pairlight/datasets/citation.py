@@ -10,10 +10,11 @@ from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits, train_dev_test
 
 PROTOCOL = (
-    "Paper citation as in the Match-SRNN paper (Wan et al., IJCAI 2016, after Pang et al., AAAI 2016). For each "
+    "Paper citation after the Match-SRNN paper (Wan et al., IJCAI 2016, after Pang et al., AAAI 2016). For each "
     "citation, the citing paper is also paired with negatives: papers drawn at random from all cited papers, excluding "
     "papers it cites, itself, and papers already drawn for it. Pairs are independent of each other and labeled 1 or 0. "
-    "They are split 8:1:1 into train, dev and test by citing paper."
+    "They are split 8:1:1 into train, dev and test by citing paper. The paper gives the random negatives, two for each "
+    "citation; the rest is ours."
 )
 
 

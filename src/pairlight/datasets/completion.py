@@ -15,12 +15,12 @@ _MIN_WORDS, _MAX_WORDS = 8, 28  # of a clause
 _TOP = 101  # the positive itself and the hundred clauses most similar to it
 
 PROTOCOL = (
-    "Sentence completion as in the MV-LSTM paper (Wan et al., AAAI 2016, after Hu et al., NIPS 2014). Sentences are "
+    "Sentence completion after the MV-LSTM paper (Wan et al., AAAI 2016, after Hu et al., NIPS 2014). Sentences are "
     f"used if a comma divides them into two clauses of {_MIN_WORDS} to {_MAX_WORDS} words; of several such commas, the "
     "one that makes the clauses most equal in length is used. Of sentences with the same first clause, only the first "
     f"is used. Negative second clauses are drawn at random from the {_TOP - 1} most similar to the positive by the "
     "cosine of their tf-idf vectors, excluding duplicates of it. The lists are split 8:1:1 into train, dev and test by "
-    "sentence."
+    "sentence. The paper gives the lengths, the comma and the cosine; the rest is ours."
 )
 
 _PARAGRAPH = re.compile(r"\n\s*\n")

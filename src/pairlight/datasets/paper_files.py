@@ -19,7 +19,7 @@ from pairlight.data.splits import SPLITS, Splits
 _CHUNK = 1 << 20  # bytes that are parsed at a time
 _MARKUP = re.compile(r"<[^<>]{1,200}>")
 _SPLIT = (0.8, 0.1, 0.1)
-# A pair is independent of all others, as in the aMV-LSTM paper: two pairs with the same question may be apart.
+# The aMV-LSTM paper says no more than the shares, so pairs are independent: two with the same question may be apart.
 QUORA_PROTOCOL = "All pairs, split at random 8:1:1 into train, dev and test as in the aMV-LSTM paper."
 
 

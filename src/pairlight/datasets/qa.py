@@ -20,10 +20,11 @@ _WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\s{_IDEOGRAPHS}]+")
 def protocol(min_words: int = MIN_WORDS, max_words: int = MAX_WORDS) -> str:
     """What is done, for the card of the dataset."""
     return (
-        "Question answering as in the MV-LSTM paper (Wan et al., AAAI 2016). Pairs are used if both texts have "
+        "Question answering after the MV-LSTM paper (Wan et al., AAAI 2016). Pairs are used if both texts have "
         f"{min_words} to {max_words} words. The answer to a question is the query of a BM25 search (Lucene's variant) "
         "over all answers; negatives are drawn at random from the best results, excluding duplicates of the question "
-        "and of its answers. The lists are split 8:1:1 into train, dev and test by question."
+        "and of its answers. The lists are split 8:1:1 into train, dev and test by question. The paper names Lucene "
+        "without its ranking function, and does not mention duplicates."
     )
 
 

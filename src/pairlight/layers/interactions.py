@@ -91,9 +91,10 @@ class Cosine(Product):
 
 
 class CosinePerDirection(Product):
-    """Cosine of forward states in one channel, cosine of backward states in another, as in the aMV-LSTM paper.
+    """Cosine of forward states in one channel, cosine of backward states in another.
 
-    The first half of a vector is the forward state, the second half the backward state.
+    This is our interpretation of the aMV-LSTM paper, which pools the matrices of both directions. The first half of a
+    vector is the forward state, the second half the backward state.
     """
 
     channels = 2

@@ -13,7 +13,8 @@ from pairlight.models.settings import declared_settings
 from pairlight.text.inputs import InputSpec
 from pairlight.text.tokenizer import TokenizedTexts
 
-# How the MV-LSTM paper and its authors' scripts train, where models without evidence do not say otherwise.
+# How models without evidence train unless they say otherwise: loss, optimizer, learning rate, batch, four negatives and
+# trained skip-gram vectors are those of the MV-LSTM paper; the number of epochs and the patience are ours.
 PAPER_TRAINING: Mapping[str, Any] = {
     "loss": "hinge",
     "softmax_scale": 10.0,

@@ -36,8 +36,8 @@ class URAE(DualEncoder[Seq]):
     text is given with brackets, as in ((the cat) (sat down)), they define its tree. Otherwise the tree is greedy: the
     two neighbors with the smallest reconstruction error are joined next.
 
-    The largest -|.| is the paper's smallest distance. As in the paper, the rows of texts smaller than the grid are
-    doubled.
+    The largest -|.| is the paper's smallest distance. As in the authors' code, the rows of texts smaller than the
+    grid are doubled.
 
     Unlike the paper: no parser is run. The autoencoder is trained by Adam on the training texts, not by L-BFGS on news
     text, and without a penalty on its weights. Its texts are drawn with replacement, 19,200 at the default number of
