@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pairlight.core.errors import InputError
 from pairlight.text import subwords
@@ -69,6 +71,31 @@ def test_many_texts_are_tokenized_as_each_alone(monkeypatch):
     for t, text in enumerate(texts):
         alone = TOKENIZER.tokenize([text], 64).ids
         np.testing.assert_array_equal(together.ids[together.start[t] : together.start[t + 1]], alone)
+
+
+PARTS = ["a", "B", "the ", "King", "é", "İ", "Σ", "你", "한", "👍", "\u0301", "1", ".", "'", " ", "  ", "\t", "\n"]
+PARTS += ["\x1c", "\x1f", "\x85", "\xa0", "\u2003", "\u2028", "\u3000", "\ufeff"]  # spaces, for some
+PARTS += ["\u2581", "\u2581\u2581", "<s>", "</s>", "<unk>", "<0x0A>"]  # what the tokenizer writes itself
+
+
+@settings(max_examples=300)
+@given(st.lists(st.lists(st.sampled_from(PARTS), max_size=20).map("".join) | st.text(max_size=20), max_size=8))
+def test_word_by_word_a_text_has_the_ids_of_the_whole_text(texts):
+    tokenized = TOKENIZER.tokenize(texts, 12)
+    for t, text in enumerate(texts):
+        whole = subwords._backend().encode(text, add_special_tokens=False).ids or [29871]
+        assert tokenized.ids[tokenized.start[t] : tokenized.start[t + 1]].tolist() == whole[:12]
+    assert tokenized.truncated == sum(len(subwords._backend().encode(t, add_special_tokens=False)) > 12 for t in texts)
+
+
+def test_the_cache_of_words_begins_anew_when_it_is_full(monkeypatch):
+    monkeypatch.setattr(subwords, "_CACHE_BYTES", 5000)
+    words = subwords._WordIds()
+    texts = [f"number{n} of many" for n in range(200)]
+    expected = [words._of_whole(text) for text in texts]
+    for at in range(0, 200, 5):
+        assert words.of_texts(texts[at : at + 5]) == expected[at : at + 5]
+        assert len(words._known) <= 5000 / subwords._WORD_BYTES + 7
 
 
 def test_a_saved_tokenizer_is_a_checksum_and_other_vectors_are_refused():

@@ -7,6 +7,7 @@ vectors represents the sentence. They cover every text: a character without a to
 import hashlib
 import importlib.util
 import json
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -28,8 +29,11 @@ SUBWORD_FOLDER = "subwords"  # of a model folder that brings its own vectors
 _VECTORS, _TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 _DOCUMENT_FREQUENCY = Path(__file__).parent / "subword_frequency.npy"
 _folder: Path | None = None  # in place of the package, for a model that brings its own vectors
-_SPACE_ID = 29871  # the subword of a single space, for a text that has no other
+_ID_BYTES = 4  # of an id, an int32
+_SPACE = np.int32(29871).tobytes()  # the subword of a single space, for a text that has no other
 _CHUNK = 1024  # texts tokenized at a time
+_CACHE_BYTES = 2**25  # of the words whose ids are kept, so that any mix of texts has bounded memory
+_WORD_BYTES = 200  # of a short word in the cache, with its ids
 _MAX_CHARACTERS = 32  # read per subword that is kept, so that the cost of a long text has a bound
 
 
@@ -74,7 +78,7 @@ def check_subwords(digest: str, folder: Path, source: str) -> None:
             raise
     if folder.is_dir() and not used:
         _folder = folder
-        for cached in (subword_vectors, subword_digest, _backend):
+        for cached in (subword_vectors, subword_digest, _backend, _word_ids):
             cached.cache_clear()
         if subword_digest() == digest:
             return
@@ -139,20 +143,18 @@ class SubwordTokenizer:
 
     def tokenize(self, texts: Sequence[str], limit: int, *, progress: Progress | None = None) -> TokenizedTexts:
         """The ids of every text, at most `limit` of them."""
-        flat: list[int] = []
-        start = np.zeros(len(texts) + 1, np.int64)
+        parts: list[bytes] = []
         longest, truncated = _MAX_CHARACTERS * limit, 0
         for at in range(0, len(texts), _CHUNK):
             chunk = texts[at : at + _CHUNK]
-            encoded = _backend().encode_batch_fast([text[:longest] for text in chunk], add_special_tokens=False)
-            for t, (text, each) in enumerate(zip(chunk, encoded, strict=True), at):
-                ids = each.ids or [_SPACE_ID]
-                truncated += len(ids) > limit or len(text) > longest
-                flat += ids[:limit]
-                start[t + 1] = len(flat)
+            for text, ids in zip(chunk, _word_ids().of_texts([text[:longest] for text in chunk]), strict=True):
+                truncated += len(ids) > _ID_BYTES * limit or len(text) > longest
+                parts.append(ids[: _ID_BYTES * limit] or _SPACE)
             if progress is not None:
                 progress(min(at + _CHUNK, len(texts)) / len(texts))
-        return TokenizedTexts(np.array(flat, np.int32), start, truncated)
+        start = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(each) // _ID_BYTES for each in parts], out=start[1:])
+        return TokenizedTexts(np.frombuffer(bytearray().join(parts), np.int32), start, truncated)
 
     def to_bytes(self) -> bytes:
         """A reference to the vocabulary by the checksum of its vectors: both are in the package."""
@@ -193,6 +195,64 @@ def _backend() -> "Backend":
     changed: Any = backend  # the stubs of `tokenizers` declare the property as read-only
     changed.normalizer = normalizers.Sequence(steps)
     return backend
+
+
+class _WordIds:
+    """The ids of texts, word by word, of which those that were seen before are looked up.
+
+    No subword has a space inside, so that a text has the ids of its words, one after the other. Not so where a text
+    has one of the few characters that the tokenizer takes for its own: such texts are tokenized as a whole.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, bytes | None] = {}  # None for a word that cannot be tokenized alone
+        self._bytes = 0
+
+    def of_texts(self, texts: Sequence[str]) -> list[bytes]:
+        """The ids of every text as bytes of int32."""
+        split = [text.split() for text in texts]
+        known = self._known
+        try:
+            parts = [[known[word] for word in words] for words in split]
+        except KeyError:
+            known = self._learn({word for words in split for word in words})
+            parts = [[known[word] for word in words] for words in split]
+        return [
+            self._of_whole(text) if None in each or _has_separator(text) else b"".join(each)  # type: ignore[arg-type]
+            for text, each in zip(texts, parts, strict=True)
+        ]
+
+    def _of_whole(self, text: str) -> bytes:
+        return _ids(_backend().encode(text, add_special_tokens=False).ids)
+
+    def _learn(self, words: set[str]) -> dict[str, bytes | None]:
+        """The ids of these words and others; a thread that reads them is not disturbed when another begins anew."""
+        known = self._known
+        new = list(words.difference(known))
+        self._bytes += sum(_WORD_BYTES + 8 * len(word) for word in new)
+        if self._bytes > _CACHE_BYTES:
+            known = self._known = {}
+            new, self._bytes = list(words), 0
+        for word, each in zip(new, _backend().encode_batch_fast(new, add_special_tokens=False), strict=True):
+            known[word] = None if _OWN.search(word) else _ids(each.ids)
+        return known
+
+
+_OWN = re.compile("\u2581|<s>|</s>|<unk>")  # what the tokenizer writes for a space, and its special tokens
+_SEPARATOR = re.compile("[\x1c-\x1f]")  # spaces in Python, and not in the tokenizer
+
+
+def _has_separator(text: str) -> bool:
+    return not text.isprintable() and _SEPARATOR.search(text) is not None  # nearly all texts are printable: fast
+
+
+def _ids(ids: Sequence[int]) -> bytes:
+    return np.array(ids, np.int32).tobytes()
+
+
+@cache
+def _word_ids() -> _WordIds:
+    return _WordIds()
 
 
 def _package_file(name: str) -> Path:
