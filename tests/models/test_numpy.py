@@ -1,4 +1,4 @@
-"""MV-LSTM, MatchPyramid and others run on NumPy without PyTorch, through the same layers and with the same scores."""
+"""Every model runs on NumPy without PyTorch, through the same layers and with the same scores."""
 
 import subprocess
 import sys
@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from models.toy import VOCAB, Text, corpus, flat, texts
+from models.toy import VOCAB, Text, corpus, flat, ngram_table, texts
 from pairlight.layers.backends import use_backend
 from pairlight.layers.collate import collate
 from pairlight.layers.interactions import InteractionName
 from pairlight.layers.types import Tokens
-from pairlight.models import build
+from pairlight.models import MODELS, build, model_class
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 from reference import CASES, Case
@@ -30,12 +30,12 @@ NUMPY_CASES = [
     ),
     Case("match-pyramid", {"height": 2, "width": 4, "rows": 3, "columns": 6, "window": 2, "dim": 6}),
     *(Case(name, {"dropout": 0.3, **SMALL[name]}) for name in SMALL),
-    *(case for case in CASES if case.name in SMALL),
-    # Other models whose layers all run on NumPy.
-    *(case for case in CASES if case.name in ("bm25", "amv-lstm", "lstm-rnn", "bi-lstm-rnn", "late-interaction")),
-    # With evidence.
-    *(Case(name, {"evidence": True, **SMALL[name]}) for name in SMALL),
-    *(Case(name, {"evidence": True, "hidden": 5, "dim": 6}) for name in ("amv-lstm", "lstm-rnn", "bi-lstm-rnn")),
+    *CASES,  # every model has some
+    *(
+        Case(name, {**next(case.settings for case in CASES if case.name == name), "evidence": True})
+        for name in MODELS
+        if model_class(name).takes_evidence
+    ),
 ]
 every_case = pytest.mark.parametrize("case", NUMPY_CASES, ids=str)
 
@@ -56,14 +56,14 @@ def both(case: Case) -> tuple[PairModel, PairModel]:
 
 
 def tokenized(every: list[Text]) -> TokenizedTexts:
-    return flat(every, subwords=True)
+    return flat(every, subwords=True, ngrams=ngram_table().astype(np.int32))
 
 
 def padded(tokens: Tokens, extra: int, junk: int) -> Tokens:
     """The same batch with more padding, and this id under padding."""
     ids = np.pad(np.where(tokens.mask, tokens.ids, junk), ((0, 0), (0, extra)), constant_values=junk)
     subwords = None if tokens.subwords is None else padded(tokens.subwords, extra, junk)
-    return Tokens(ids, np.pad(tokens.mask, ((0, 0), (0, extra))), subwords=subwords)
+    return Tokens(ids, np.pad(tokens.mask, ((0, 0), (0, extra))), tokens.ngrams, subwords=subwords)
 
 
 def assert_equal_scores(case: Case, left: list[Text], right: list[Text], extra: int = 0, junk: int = 0) -> None:
@@ -74,7 +74,7 @@ def assert_equal_scores(case: Case, left: list[Text], right: list[Text], extra: 
         expected = model(*(collate(every, side, "cpu") for side in numbers)).numpy()
     scores = on_numpy(*(padded(collate(every, side), extra, junk) for side in numbers))
     assert type(scores) is np.ndarray
-    assert scores.dtype == np.float32
+    assert scores.dtype == expected.dtype
     np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
 
 
@@ -114,32 +114,63 @@ def test_a_pair_alone_equals_the_pair_in_a_batch_on_numpy(case):
     np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-6)
 
 
+@every_case
+def test_scores_on_numpy_equal_those_on_pytorch_for_words_with_vectors_that_are_not_numbers(case):
+    model, on_numpy = both(case)
+    if model.word_vectors is None:
+        pytest.skip("no word vectors")
+    with torch.no_grad():
+        model.word_vectors[3] = on_numpy.word_vectors[3] = float("nan")
+    every, side = tokenized([[3, 4, 5], [6, 7], [5, 6, 8], [3, 9]]), np.arange(2)
+    try:
+        with torch.no_grad():
+            expected = model(collate(every, side, "cpu"), collate(every, side + 2, "cpu")).numpy()
+    except (RuntimeError, IndexError):
+        pytest.skip("not a number has no bin")
+    with np.errstate(invalid="ignore"):
+        scores = on_numpy(collate(every, side), collate(every, side + 2))
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_without_compiled_kernels_are_the_same(name, monkeypatch):
+    _, model = both(next(case for case in CASES if case.name == name))
+    every, side = tokenized([*texts(5, seed=17), *texts(5, seed=18)]), np.arange(5)
+    expected = model(collate(every, side), collate(every, side + 5))
+    monkeypatch.setenv("PAIRLIGHT_KERNELS", "reference")
+    scores = model(collate(every, side), collate(every, side + 5))
+    np.testing.assert_allclose(scores, expected, rtol=1e-5, atol=1e-5)
+
+
 WITHOUT_TORCH = """
 import sys
+sys.modules["torch"] = None
 import numpy as np
 from pairlight.layers.backends import use_backend
 from pairlight.layers.collate import collate
-from pairlight.models import build, model_class
+from pairlight.models import MODELS, build, model_class
 from pairlight.models.settings import model_settings
 from pairlight.text.tokenizer import TokenizedTexts
 
 subwords = TokenizedTexts(np.array([20, 30, 40, 50, 20, 60], np.int32), np.array([0, 2, 6]), 0)
-texts = TokenizedTexts(np.array([2, 3, 4, 2, 5], np.int32), np.array([0, 2, 5]), 0, subwords=subwords)
-both = {"gate": "both", "interaction": "tensor"}
-for name, settings in [
-    *((name, both | {"evidence": evidence}) for name in ("mv-lstm", "match-pyramid") for evidence in (False, True)),
-    ("late-interaction", {}),
-]:
-    assert model_settings(model_class(name))
+ngrams = np.arange(24).reshape(8, 3) % 9
+texts = TokenizedTexts(np.array([2, 3, 4, 2, 5], np.int32), np.array([0, 2, 5]), 0, ngrams, subwords=subwords)
+for name in MODELS:
+    evidence = {"evidence": True} if model_class(name).takes_evidence else {}
+    assert evidence.keys() <= model_settings(model_class(name)).keys()
     with use_backend("numpy"):
-        model = build(name, 9, **settings).eval()
+        model = build(name, 9, **evidence).eval()
     rng = np.random.default_rng(0)
-    model.load_state_dict({name: abs(rng.normal(0, 0.4, array.shape)) for name, array in model.named_arrays()})
+    model.load_state_dict(
+        {
+            name: abs(rng.normal(0, 0.4, array.shape)) if array.dtype == np.float32 else array
+            for name, array in model.named_arrays()
+        }
+    )
     scores = model(collate(texts, np.array([0])), collate(texts, np.array([1, 0])))
-    assert scores.shape == (2,) and np.isfinite(scores).all() and scores[0] != scores[1], scores
-assert "torch" not in sys.modules
+    assert scores.shape == (2,) and np.isfinite(scores).all() and scores[0] != scores[1], (name, scores)
 """
 
 
-def test_models_are_built_and_run_without_importing_torch():
+def test_every_model_is_built_and_runs_where_torch_cannot_be_imported():
     subprocess.run([sys.executable, "-c", WITHOUT_TORCH], check=True)

@@ -2,9 +2,7 @@
 
 from dataclasses import replace
 
-import torch
-
-from pairlight.kernels.autograd.matmul import add_product
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear, Sequential
 from pairlight.layers.layer import Layer
 from pairlight.layers.tracing import is_watched
@@ -17,20 +15,22 @@ class SoftAlignment(Layer):
     def forward(self, s: Grid, u: Seq, v: Seq) -> tuple[Seq, Seq]:
         to_right, to_left = self.weights(s)
         u, v = without_padding(u), without_padding(v)
-        return without_padding(replace(u, x=to_right @ v.x)), without_padding(replace(v, x=to_left.mT @ u.x))
+        to_left = array_namespace(to_left).transpose(to_left, 1, 2)
+        return without_padding(replace(u, x=to_right @ v.x)), without_padding(replace(v, x=to_left @ u.x))
 
     def weights(self, s: Grid) -> tuple[Array, Array]:
         """The attention of left words to right words, and of right words to left words: [B, L, R] each."""
+        xp = array_namespace(s.x)
         e = s.x[:, 0]  # [B, L, R]
         if not s.mask.all():
             # The smallest finite number instead of -inf, so that rows of padding and their gradients stay finite.
-            e = e.masked_fill(~s.mask, torch.finfo(e.dtype).min)
-        return e.softmax(2), e.softmax(1)
+            e = xp.where(s.mask, e, xp.smallest_number(e))
+        return xp.softmax(e, 2), xp.softmax(e, 1)
 
 
 def compare(u: Seq, aligned: Seq) -> Seq:
     """m_i = [u_i ; ũ_i ; u_i - ũ_i ; u_i ũ_i].   Seq, Seq -> Seq"""
-    return u.with_x(torch.cat([u.x, aligned.x, u.x - aligned.x, u.x * aligned.x], -1))
+    return u.with_x(array_namespace(u.x).cat([u.x, aligned.x, u.x - aligned.x, u.x * aligned.x], -1))
 
 
 def fused_comparison(project: Sequential, whole: Seq, u: Seq, aligned: Seq) -> Seq:
@@ -44,10 +44,11 @@ def fused_comparison(project: Sequential, whole: Seq, u: Seq, aligned: Seq) -> S
     if not isinstance(linear, Linear) or linear.bias is None or is_watched(project, *project.steps):
         m = compare(u, aligned)
         return m.with_x(project(m.x))
-    own, other, difference, both = linear.weight.chunk(4, 1)  # [outputs, D] each
-    y = tile_left_vectors(add_product(linear.bias, whole.x, own + difference), u.x)[0]
-    y = add_product(y, aligned.x, other - difference)
-    y = add_product(y, u.x * aligned.x, both)
+    xp, D = array_namespace(u.x), u.x.shape[-1]
+    own, other, difference, both = (linear.weight[:, i * D : (i + 1) * D] for i in range(4))  # [outputs, D] each
+    y = tile_left_vectors(xp.add_product(linear.bias, whole.x, own + difference), u.x)[0]
+    y = xp.add_product(y, aligned.x, other - difference)
+    y = xp.add_product(y, u.x * aligned.x, both)
     for step in rest:
         y = step(y)
     return without_padding(replace(u, x=y))
@@ -61,5 +62,7 @@ def without_padding(u: Seq) -> Seq:
 def mean_max_pool(u: Seq) -> Array:
     """[mean of x_t ; max of x_t in every dimension] over the words of a text.   Seq -> [B, 2·D]"""
     x = without_padding(u).x
-    below = x if u.mask.all() else x.masked_fill(~u.mask[..., None], -torch.inf)
-    return torch.cat([x.sum(1) / u.lengths[:, None], below.amax(1)], -1)
+    xp = array_namespace(x)
+    below = x if u.mask.all() else xp.where(u.mask[..., None], x, -float("inf"))
+    pooled: Array = xp.cat([x.sum(1) / xp.cast(u.lengths, x)[:, None], xp.amax(below, 1)], -1)
+    return pooled

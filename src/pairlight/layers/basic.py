@@ -52,6 +52,11 @@ class ReLU(Layer):
         return array_namespace(x).relu(x)
 
 
+class Sigmoid(Layer):
+    def forward(self, x: Any) -> Any:
+        return array_namespace(x).sigmoid(x)
+
+
 class Identity(Layer):
     def forward(self, x: Any) -> Any:
         return x

@@ -2,11 +2,8 @@
 
 from math import sqrt
 
-import torch
-from torch import nn
-from torch.nn import functional as F
-
 from pairlight.core.errors import InputError
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.layer import Layer, embedding_parameter
 from pairlight.layers.types import Seq, Tokens
 from pairlight.text.tokenizer import PADDING
@@ -29,18 +26,23 @@ class CharNgramEmbedding(Layer):
         ngrams = texts[0].ngrams
         if ngrams is None:
             raise InputError("These texts have no character n-grams: tokenize them with an input of character n-grams.")
-        ids = [text.ids.masked_fill(~text.mask, PADDING) for text in texts]  # word 0 has no n-grams
-        words, inverse = torch.unique(torch.cat([each.flatten() for each in ids]), return_inverse=True)
-        vectors = F.embedding_bag(ngrams[words], self.weight, mode="sum", padding_idx=PADDING)  # [distinct words, D]
-        rows = inverse.split([each.numel() for each in ids])
-        return [
-            Seq(F.embedding(row.view_as(text.ids), vectors), text.mask, text.ids)  # [B, L, D]
-            for row, text in zip(rows, texts, strict=True)
-        ]
+        xp = array_namespace(self.weight)
+        ids = [xp.where(text.mask, text.ids, PADDING).reshape(-1) for text in texts]  # word 0 has no n-grams
+        words, at = xp.unique(xp.cat(ids))
+        vectors = xp.embedding_sums(self.weight, ngrams[words], PADDING)  # [distinct words, D]
+        found, first = [], 0
+        for text, each in zip(texts, ids, strict=True):
+            rows = at[first : first + len(each)].reshape(text.ids.shape)
+            found.append(Seq(xp.rows(vectors, rows), text.mask, text.ids))  # [B, L, D]
+            first += len(each)
+        return found
 
 
 def init_glorot_uniform(layer: Layer) -> None:
     """Initialize every matrix uniformly within ±sqrt(6 / (rows + columns)); vectors are not changed."""
+    import torch
+    from torch import nn
+
     for parameter in layer.parameters():
         if parameter.dim() > 1:
             nn.init.xavier_uniform_(parameter)

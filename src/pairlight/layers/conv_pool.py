@@ -5,10 +5,8 @@ the batch has are never computed. The paper's gate, which sets windows of zero v
 window counts if it starts inside the text.
 """
 
-import torch
-from torch.nn import functional as F
-
 from pairlight.core.errors import InputError
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Conv2d
 from pairlight.layers.convolution import Conv, masked_seq
 from pairlight.layers.layer import Layer
@@ -37,7 +35,8 @@ class GridConvPool(Layer):
     def forward(self, s: Grid) -> Grid:
         s = truncate_grid(s, self.length)
         extra = self.width - 1
-        y = self.filters(F.pad(torch.where(s.mask[:, None], s.x, 0), (0, extra, 0, extra)))  # [B, maps, L, R]
+        xp = array_namespace(s.x)
+        y = self.filters(xp.pad(xp.where(s.mask[:, None], s.x, 0), [(0, extra), (0, extra)]))  # [B, maps, L, R]
         return max_pool_grid(truncate_grid(Grid(y, s.mask), self.length - extra))
 
 
@@ -50,10 +49,12 @@ class ConvPoolCNN(Layer):
         self.features = maps * self.final_length
 
     def forward(self, u: Seq) -> Array:
+        xp = array_namespace(u.x)
         for block in self.blocks:
             u = block(u)
-            u = u.with_x(u.x.relu())
-        return F.pad(u.x, (0, 0, 0, self.final_length - u.x.shape[1])).flatten(1)
+            u = u.with_x(xp.relu(u.x))
+        x: Array = xp.pad(u.x, [(0, self.final_length - u.x.shape[1]), (0, 0)])
+        return x.reshape(len(x), -1)
 
 
 class GridConvPoolCNN(Layer):
@@ -65,11 +66,13 @@ class GridConvPoolCNN(Layer):
         self.features = channels * self.final_length**2
 
     def forward(self, s: Grid) -> Array:
+        xp = array_namespace(s.x)
         for block in self.blocks:
             s = block(s)
-            s = Grid(s.x.relu(), s.mask)
+            s = Grid(xp.relu(s.x), s.mask)
         _, _, L, R = s.x.shape
-        return F.pad(s.x, (0, self.final_length - R, 0, self.final_length - L)).flatten(1)
+        x: Array = xp.pad(s.x, [(0, self.final_length - L), (0, self.final_length - R)])
+        return x.reshape(len(x), -1)
 
 
 def pooled_lengths(length: int, width: int, layers: int) -> list[int]:
@@ -96,12 +99,15 @@ def truncate_grid(s: Grid, length: int) -> Grid:
 
 def max_pool_pairs(u: Seq) -> Seq:
     """z_t = max(x_2t-1, x_2t); an odd last position is kept.   Seq -> Seq"""
-    x = F.pad(torch.where(u.mask[..., None], u.x, -torch.inf), (0, 0, 0, u.x.shape[1] % 2), value=-torch.inf)
-    return masked_seq(torch.maximum(x[:, ::2], x[:, 1::2]), u.mask[:, ::2])
+    xp = array_namespace(u.x)
+    lowest = -float("inf")
+    x = xp.pad(xp.where(u.mask[..., None], u.x, lowest), [(0, u.x.shape[1] % 2), (0, 0)], lowest)
+    return masked_seq(xp.maximum(x[:, ::2], x[:, 1::2]), u.mask[:, ::2])
 
 
 def max_pool_grid(s: Grid) -> Grid:
     """The largest of every 2 x 2 cells; an odd last row or column is kept.   Grid -> Grid"""
-    x = F.max_pool2d(torch.where(s.mask[:, None], s.x, -torch.inf), 2, ceil_mode=True)
+    xp = array_namespace(s.x)
+    x = xp.max_pool2d(xp.where(s.mask[:, None], s.x, -float("inf")), 2)
     mask = s.mask[:, ::2, ::2]
-    return Grid(torch.where(mask[:, None], x, 0), mask)
+    return Grid(xp.where(mask[:, None], x, 0), mask)

@@ -1,8 +1,6 @@
 """One-dimensional convolutions over a text, with zero vectors outside it."""
 
-import torch
-from torch.nn import functional as F
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.layer import Layer
 from pairlight.layers.types import Array, Seq
@@ -34,17 +32,21 @@ class WideConv(Layer):
 
     def forward(self, u: Seq) -> Seq:
         extra = self.width - 1
-        mask = torch.cat([u.mask[:, :1].expand(-1, extra), u.mask], 1)
+        xp = array_namespace(u.x)
+        mask = xp.cat([xp.broadcast_to(u.mask[:, :1], (-1, extra)), u.mask], 1)
         return masked_seq(self.filters(unfold(u, self.width, extra, extra)), mask)
 
 
 def unfold(u: Seq, width: int, before: int, after: int) -> Array:
     """All windows of `width` consecutive vectors, concatenated, with this many zero vectors around the text."""
-    x = F.pad(u.with_x(u.x).x, (0, 0, before, after))
+    xp = array_namespace(u.x)
+    x = xp.pad(u.with_x(u.x).x, [(before, after), (0, 0)])
     count = x.shape[1] - width + 1
-    return torch.cat([x[:, i : i + count] for i in range(width)], -1)  # [B, count, width·D]
+    windows: Array = xp.cat([x[:, i : i + count] for i in range(width)], -1)  # [B, count, width·D]
+    return windows
 
 
 def masked_seq(x: Array, mask: Array) -> Seq:
     """A sequence of positions that are not words: its ids are 0."""
-    return Seq(torch.where(mask[..., None], x, 0), mask, torch.zeros_like(mask, dtype=torch.int64))
+    xp = array_namespace(x)
+    return Seq(xp.where(mask[..., None], x, 0), mask, xp.zeros_like_mask(mask))

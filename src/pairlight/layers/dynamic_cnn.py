@@ -1,5 +1,6 @@
 """A text encoder of wide convolutions with dynamic k-max pooling."""
 
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.convolution import WideConv
 from pairlight.layers.kmax_pool import dynamic_kmax_pool
 from pairlight.layers.layer import Layer
@@ -24,5 +25,5 @@ class DynamicCNN(Layer):
         lengths = u.lengths
         for layer, conv in enumerate(self.convs, 1):
             u = dynamic_kmax_pool(conv(u), lengths, layer, len(self.convs), self.least, self.top)
-            u = u.with_x(u.x.tanh())
-        return u.x.flatten(1)  # [B, top·maps]
+            u = u.with_x(array_namespace(u.x).tanh(u.x))
+        return u.x.reshape(len(u.x), -1)  # [B, top·maps]

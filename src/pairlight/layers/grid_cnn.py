@@ -1,5 +1,6 @@
 """A convolutional network over a grid of any size."""
 
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Conv2d
 from pairlight.layers.grid_pool import GridPool
 from pairlight.layers.layer import Layer
@@ -27,5 +28,6 @@ class GridCNN(Layer):
         z: Array = self.first(s).x  # [B, 1, side, side]
         for conv, pool in zip(self.convs, self.pools, strict=True):
             y = conv(z)
-            z = pool(Grid(y, s.mask.new_ones(len(y), *y.shape[2:]))).x.tanh()
-        return z.flatten(1)
+            xp = array_namespace(y)
+            z = xp.tanh(pool(Grid(y, xp.ones_like_ids(y[:, 0]))).x)
+        return z.reshape(len(z), -1)

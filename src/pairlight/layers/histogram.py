@@ -1,12 +1,14 @@
 """Histograms of similarities: only the bin of a value counts, not its position."""
 
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.layer import Layer, parameter
 from pairlight.layers.types import Array, Grid
 
 
 def bin_index(s: Array, bins: int) -> Array:
     """⌊(s + 1) / 2 · (bins - 1)⌋: bins of equal width from -1 to 1, and the last bin for exactly 1."""
-    return ((s + 1) / 2 * (bins - 1)).long()
+    index: Array = array_namespace(s).truncate((s + 1) / 2 * (bins - 1))
+    return index
 
 
 class BinWeights(Layer):
@@ -19,10 +21,11 @@ class BinWeights(Layer):
         self.w = parameter(bins, bound=0)
 
     def forward(self, s: Grid, b: Array) -> Array:
-        x = s.x[:, 0].masked_fill(~s.mask, 0)  # [B, L, R]
-        # gather, because the gradient of indexing sorts the indices first.
-        w = self.w.gather(0, bin_index(x, len(self.w)).flatten()).view_as(x)
-        return ((w * x) @ b.masked_fill(~s.mask.any(1), 0)[..., None])[..., 0]
+        xp = array_namespace(s.x)
+        x = xp.where(s.mask, s.x[:, 0], 0)  # [B, L, R]
+        # Not by indexing, whose gradient sorts the indices first.
+        w = xp.take_along_axis(self.w, bin_index(x, len(self.w)).reshape(-1), 0).reshape(x.shape)
+        return ((w * x) @ xp.where(s.mask.any(1), b, 0)[..., None])[..., 0]
 
 
 class Histogram(Layer):
@@ -32,6 +35,7 @@ class Histogram(Layer):
         self.bins = bins
 
     def forward(self, s: Grid, b: Array) -> Array:
-        x = s.x[:, 0].masked_fill(~s.mask, 0)  # [B, L, R]
-        counts = b[:, None, :].expand_as(x).masked_fill(~s.mask, 0)
-        return x.new_zeros(*x.shape[:2], self.bins).scatter_add(2, bin_index(x, self.bins), counts)
+        xp = array_namespace(s.x)
+        x = xp.where(s.mask, s.x[:, 0], 0)  # [B, L, R]
+        h: Array = xp.sums_by_index(bin_index(x, self.bins), xp.where(s.mask, b[:, None, :], 0), self.bins)
+        return h

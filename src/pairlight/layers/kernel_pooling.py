@@ -1,6 +1,6 @@
 """K-NRM's kernel pooling: differentiable counts of similarities near given values."""
 
-from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_counts
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.layer import Layer
 from pairlight.layers.ngrams import NgramCosine
 from pairlight.layers.tracing import is_watched
@@ -26,13 +26,15 @@ class KernelPooling(Layer):
 
     def forward(self, s: Grid, a: Array, b: Array) -> Array:
         in_row, in_column = s.mask.any(2), s.mask.any(1)
-        return self.features(kernel_counts(s.x, b, in_row.sum(1), in_column.sum(1), self.mu, self.sigma), a, in_row)
+        counts = array_namespace(s.x).kernel_counts(s.x, b, in_row.sum(1), in_column.sum(1), self.mu, self.sigma)
+        return self.features(counts, a, in_row)
 
     def features(self, counts: Array, a: Array, mask: Array) -> Array:
         """The weighted sums of the logarithms of counts[B,C,L,K].   -> [B, C·K]"""
-        weights = a.masked_fill(~mask, 0).mul(LOG_SCALE)[:, None, :, None]  # [B, 1, L, 1]
+        xp = array_namespace(counts)
+        weights = (xp.where(mask, a, 0) * LOG_SCALE)[:, None, :, None]  # [B, 1, L, 1]
         # Not as a matrix product: PyTorch would compute it by a small product for each channel of each pair.
-        return (weights * counts.clamp(min=MIN_COUNT).log()).sum(2).flatten(1)
+        return (weights * xp.log(xp.clip(counts, MIN_COUNT))).sum(2).reshape(len(counts), -1)
 
 
 def fused_kernel_pooling(interact: NgramCosine, aggregate: KernelPooling, u: Seq, v: Seq, a: Array, b: Array) -> Array:
@@ -44,5 +46,5 @@ def fused_kernel_pooling(interact: NgramCosine, aggregate: KernelPooling, u: Seq
         phi: Array = aggregate(interact(u, v), a, b)
         return phi
     grams = interact.split(u), interact.split(v)
-    counts = cosine_counts(*grams, b, u.lengths, v.lengths, aggregate.mu, aggregate.sigma)
+    counts = array_namespace(u.x).cosine_counts(*grams, b, u.lengths, v.lengths, aggregate.mu, aggregate.sigma)
     return aggregate.features(counts, a, tile_left_vectors(u.mask, v.mask)[0])

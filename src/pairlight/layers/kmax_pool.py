@@ -1,10 +1,9 @@
 """k-max pooling of a sequence: the largest values of every feature, in their original order."""
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch.nn import functional as F
 
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.convolution import masked_seq
 from pairlight.layers.types import Array, Seq
 
@@ -14,12 +13,12 @@ def kmax_pool(u: Seq, k: Array) -> Seq:
 
     Each text has its own k. A text with fewer values keeps them all. The result has as many positions as the largest k.
     """
-    K, k = int(k.max()), torch.minimum(k, u.lengths)
-    with torch.no_grad():
-        x = torch.where(u.mask[..., None], u.x, -torch.inf).cpu().numpy()
-        positions = torch.from_numpy(_largest_positions(x, k.cpu().numpy(), K)).to(u.x.device)  # [B, K, D]
-    mask = torch.arange(K, device=k.device) < k[:, None]  # [B, K]
-    return masked_seq(F.pad(u.x.gather(1, positions), (0, 0, 0, K - positions.shape[1])), mask)
+    xp = array_namespace(u.x)
+    K, k = int(k.max()), xp.minimum(k, u.lengths)
+    x = xp.to_numpy(xp.where(u.mask[..., None], xp.detach(u.x), -float("inf")))
+    positions = xp.from_numpy(_largest_positions(x, xp.to_numpy(k), K), u.x)  # [B, K, D]
+    mask = xp.arange(K, k) < k[:, None]  # [B, K]
+    return masked_seq(xp.pad(xp.take_along_axis(u.x, positions, 1), [(0, K - positions.shape[1]), (0, 0)]), mask)
 
 
 def _largest_positions(x: NDArray[np.floating], k: NDArray[np.int64], K: int) -> NDArray[np.int64]:
@@ -44,8 +43,9 @@ def dynamic_k(lengths: Array, layer: int, layers: int, least: int, top: int) -> 
     n is the number of words of a text in all layers; layers count from 1.
     """
     if layer == layers:
-        return torch.full_like(lengths, top)
-    return (((layers - layer) * lengths + layers - 1) // layers).clamp(min=least)
+        return lengths * 0 + top
+    k: Array = array_namespace(lengths).clip(((layers - layer) * lengths + layers - 1) // layers, least)
+    return k
 
 
 def dynamic_kmax_pool(u: Seq, lengths: Array, layer: int, layers: int, least: int, top: int) -> Seq:

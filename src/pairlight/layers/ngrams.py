@@ -1,11 +1,6 @@
 """Vectors of word n-grams of several lengths, and their cosine similarities."""
 
-from typing import Any
-
-import torch
-from torch.autograd.function import FunctionCtx, once_differentiable
-
-from pairlight.kernels.autograd.matmul import product_into
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.convolution import Conv, unfold
 from pairlight.layers.interactions import Interaction, unit
 from pairlight.layers.layer import Layer
@@ -25,47 +20,8 @@ class NgramConv(Layer):
         # A window of the longest n-gram starts with those of the shorter ones.
         grams = len(self.convs)
         windows = unfold(u, grams, 0, grams - 1)
-        parameters = [each for conv in self.convs for each in (conv.filters.weight, conv.filters.bias)]
-        return Seq(_PrefixLinearRelu.apply(windows, u.mask, *parameters), u.mask, u.ids)  # type: ignore[no-untyped-call]
-
-
-class _PrefixLinearRelu(torch.autograd.Function):
-    """relu(W_n x[:size of W_n] + b_n) for n = 1, 2, .., next to each other, and 0 where the mask is false.
-
-    The composition of PyTorch functions would copy the result several times in each direction.
-    """
-
-    @staticmethod
-    def forward(ctx: FunctionCtx, x: Array, mask: Array, *parameters: Array) -> Array:
-        weights, biases = parameters[::2], parameters[1::2]
-        rows = x.reshape(-1, x.shape[-1])
-        y = x.new_empty(len(rows), sum(map(len, weights)))
-        parts = y.split([len(weight) for weight in weights], 1)
-        for weight, bias, part in zip(weights, biases, parts, strict=True):
-            product_into(part, rows[:, : weight.shape[1]], weight.mT, bias)
-        y.relu_()
-        if not mask.all():
-            y.masked_fill_(~mask.reshape(-1, 1), 0)
-        ctx.save_for_backward(x, y, *weights)
-        return y.view(*x.shape[:-1], -1)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: FunctionCtx, d_y: Array) -> tuple[Any, ...]:
-        x, y, *weights = ctx.saved_tensors  # type: ignore[attr-defined]
-        rows = x.reshape(-1, x.shape[-1])
-        # Where the mask is false, y is 0, and so is this gradient.
-        d_sums = torch.ops.aten.threshold_backward(d_y.reshape(y.shape), y, 0)
-        d_rows = torch.zeros_like(rows) if ctx.needs_input_grad[0] else None  # type: ignore[attr-defined]
-        gradients: list[Array] = []
-        for weight, part in zip(weights, d_sums.split([len(weight) for weight in weights], 1), strict=True):
-            size = weight.shape[1]
-            d_weight = torch.empty_like(weight)
-            product_into(d_weight, part.mT, rows[:, :size])
-            gradients += [d_weight, part.sum(0)]
-            if d_rows is not None:
-                product_into(d_rows[:, :size], part, weight, add=True)
-        return None if d_rows is None else d_rows.view_as(x), None, *gradients
+        weights, biases = ([getattr(conv.filters, name) for conv in self.convs] for name in ("weight", "bias"))
+        return Seq(array_namespace(u.x).prefix_linear_relu(windows, u.mask, weights, biases), u.mask, u.ids)
 
 
 class NgramCosine(Interaction):
@@ -78,13 +34,15 @@ class NgramCosine(Interaction):
         u, v = tile_left(self.normalize(u), self.normalize(v))
         B, L, R, G = len(v.x), u.x.shape[1], v.x.shape[1], self.grams
         # All lengths next to each other: one matrix product for each pair of texts instead of one for each channel.
-        s = u.x.view(B, L * G, -1) @ v.x.view(B, R * G, -1).mT
-        return masked_grid(u, v, s.view(B, L, G, R, G).permute(0, 2, 4, 1, 3).flatten(1, 2))  # [B, G·G, L, R]
+        xp = array_namespace(u.x)
+        s = u.x.reshape(B, L * G, -1) @ xp.transpose(v.x.reshape(B, R * G, -1), 1, 2)
+        s = xp.permute(s.reshape(B, L, G, R, G), (0, 2, 4, 1, 3)).reshape(B, G * G, L, R)
+        return masked_grid(u, v, s)
 
     def normalize(self, u: Seq) -> Seq:
         """Every n-gram vector with length 1."""
-        return u.with_x(unit(self.split(u)).flatten(2))
+        return u.with_x(unit(self.split(u)).reshape(u.x.shape))
 
     def split(self, u: Seq) -> Array:
         """The n-gram vectors of each length: [B, L, grams, D]."""
-        return u.x.view(*u.x.shape[:2], self.grams, -1)
+        return u.x.reshape(*u.x.shape[:2], self.grams, -1)

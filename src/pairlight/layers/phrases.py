@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import torch
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.convolution import WideConv
 from pairlight.layers.kmax_pool import dynamic_kmax_pool
 from pairlight.layers.layer import Layer
@@ -35,11 +34,12 @@ class Phrases(Layer):
 
 def concat_seqs(levels: list[Seq]) -> Seq:
     """Sequences concatenated text by text, without padding in between."""
-    x, mask, ids = (torch.cat(arrays, 1) for arrays in zip(*((u.x, u.mask, u.ids) for u in levels), strict=True))
+    xp = array_namespace(levels[0].x)
+    x, mask, ids = (xp.cat(arrays, 1) for arrays in zip(*((u.x, u.mask, u.ids) for u in levels), strict=True))
     length = int(mask.sum(1).max())
-    order = mask.int().argsort(dim=1, descending=True, stable=True)[:, :length]
-    mask = mask.gather(1, order)
+    order = xp.argsort(~mask)[:, :length]
+    mask = xp.take_along_axis(mask, order, 1)
     B, L, D = x.shape
-    rows = (torch.arange(B, device=x.device)[:, None] * L + order).flatten()
-    x = x.view(B * L, D).index_select(0, rows).view(B, length, D)  # copies whole rows, unlike gather
-    return Seq(torch.where(mask[..., None], x, 0), mask, ids.gather(1, order))
+    rows = (xp.arange(B, x)[:, None] * L + order).reshape(-1)
+    x = xp.rows(x.reshape(B * L, D), rows).reshape(B, length, D)  # copies whole rows, unlike take_along_axis
+    return Seq(xp.where(mask[..., None], x, 0), mask, xp.take_along_axis(ids, order, 1))

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
-import torch
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.types import Array, EncodedText, Seq, Tokens
 
 
@@ -20,14 +19,15 @@ class RaggedTokens:
     @classmethod
     def of(cls, batches: Sequence[Tokens]) -> Self:
         """The texts of all batches, in order."""
-        n = torch.cat([batch.lengths for batch in batches])
-        return cls(torch.cat([batch.ids[batch.mask] for batch in batches]), n.cumsum(0) - n, n)
+        xp = array_namespace(batches[0].ids)
+        n = xp.cat([batch.lengths for batch in batches])
+        return cls(xp.cat([batch.ids[batch.mask] for batch in batches]), n.cumsum(0) - n, n)
 
     def take(self, texts: Array) -> Self:
         """These texts, in this order; the tokens stay where they are."""
         return replace(self, start=self.start[texts], lengths=self.lengths[texts])
 
-    def to(self, device: torch.device) -> Self:
+    def to(self, device: Any) -> Self:
         return replace(self, ids=self.ids.to(device), start=self.start.to(device), lengths=self.lengths.to(device))
 
     def in_order(self) -> Self:
@@ -63,17 +63,18 @@ class Ragged:
                 lengths.append(batch.lengths)
             else:
                 x.append(batch)
-                lengths.append(torch.ones(len(batch), dtype=torch.int64, device=batch.device))
-        n = torch.cat(lengths)
+                lengths.append(array_namespace(batch).arange(len(batch), batch) * 0 + 1)
+        xp = array_namespace(x[0])
+        n = xp.cat(lengths)
         tokens = RaggedTokens.of(subwords) if subwords else None
-        return cls(torch.cat(x), torch.cat(ids) if ids else None, n.cumsum(0) - n, n, tokens)
+        return cls(xp.cat(x), xp.cat(ids) if ids else None, n.cumsum(0) - n, n, tokens)
 
     def take(self, texts: Array) -> Self:
         """These texts, in this order; the rows stay where they are."""
         subwords = None if self.subwords is None else self.subwords.take(texts)
         return replace(self, start=self.start[texts], lengths=self.lengths[texts], subwords=subwords)
 
-    def to(self, device: torch.device) -> Self:
+    def to(self, device: Any) -> Self:
         return replace(
             self,
             x=self.x.to(device),
@@ -104,12 +105,13 @@ class Ragged:
         if self.ids is None:
             return self.x[self.start[texts]]
         rows, mask = _padded_rows(self.start, self.lengths, texts)
-        x = self.x.index_select(0, rows.flatten()).view(*rows.shape, -1).masked_fill_(~mask[..., None], 0)  # [B, L, D]
+        x = array_namespace(self.x).rows(self.x, rows)  # [B, L, D]
+        x[~mask] = 0
         return Seq(x, mask, self.ids[rows])
 
     def all(self) -> Seq | Array | EncodedText:
         """All texts as a batch; without a copy if they are in order and have equal lengths."""
-        texts = torch.arange(len(self.start), device=self.start.device)
+        texts = array_namespace(self.start).arange(len(self.start), self.start)
         own = self._all_own(texts)
         return own if self.subwords is None else EncodedText(own, self.subwords.pad(texts))
 
@@ -117,18 +119,21 @@ class Ragged:
         length = int(self.lengths[0])
         if self.ids is None or bool((self.lengths != length).any()):
             return self._pad_own(texts)
-        ids = self.ids.view(-1, length)
-        return Seq(self.x.view(*ids.shape, -1), torch.ones_like(ids, dtype=torch.bool), ids)
+        ids = self.ids.reshape(-1, length)
+        return Seq(self.x.reshape(*ids.shape, -1), array_namespace(ids).ones_like_ids(ids), ids)
 
 
 def _ordered_rows(start: Array, new_start: Array, lengths: Array) -> Array:
     """The rows of all texts, text after text."""
-    return torch.arange(int(lengths.sum()), device=start.device) + (start - new_start).repeat_interleave(lengths)
+    xp = array_namespace(start)
+    rows: Array = xp.arange(int(lengths.sum()), start) + xp.repeat(start - new_start, lengths, 0)
+    return rows
 
 
 def _padded_rows(start: Array, lengths: Array, texts: Array) -> tuple[Array, Array]:
     """The rows of these texts, 0 under padding, and their mask.   [B] -> [B, L], [B, L]"""
     n = lengths[texts, None]
-    position = torch.arange(int(n.max()), device=texts.device)
+    xp = array_namespace(texts)
+    position = xp.arange(int(n.max()), texts)
     mask = position < n
-    return (start[texts, None] + position).masked_fill(~mask, 0), mask
+    return xp.where(mask, start[texts, None] + position, 0), mask

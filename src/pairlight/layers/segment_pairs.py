@@ -1,5 +1,6 @@
 """ARC-II's first layer: a convolution over pairs of segments, followed by max pooling."""
 
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.conv_pool import ConvPool
 from pairlight.layers.layer import Layer
 from pairlight.layers.types import Grid, Seq, masked_grid, tile_left
@@ -18,4 +19,6 @@ class SegmentPairs(Layer):
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         a, b = tile_left(self.left(u), self.right(v))
-        return masked_grid(a, b, (a.x.mT[..., None] + b.x.mT[:, :, None]).relu())  # [B, maps, L, R]
+        xp = array_namespace(a.x)
+        s = xp.transpose(a.x, 1, 2)[..., None] + xp.transpose(b.x, 1, 2)[:, :, None]  # [B, maps, L, R]
+        return masked_grid(a, b, xp.relu(s))

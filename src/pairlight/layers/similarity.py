@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Literal
 
-import torch
-
 from pairlight.core.errors import unknown_name
-from pairlight.layers.basic import Linear
+from pairlight.layers.backends import array_namespace
+from pairlight.layers.basic import Linear, Sigmoid
 from pairlight.layers.interactions import Bilinear, Gaussian, Interaction
 from pairlight.layers.types import Array, Grid, Seq, masked_grid, tile_left
 
@@ -28,7 +27,7 @@ class Concat(Interaction):
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         u, v = tile_left(u.with_x(self.left(u.x)), v.with_x(self.right(v.x)))
-        return masked_grid(u, v, (u.x + v.x.mT)[:, None])  # [B, 1, L, R]
+        return masked_grid(u, v, (u.x + array_namespace(u.x).transpose(v.x, 1, 2))[:, None])  # [B, 1, L, R]
 
 
 class Activated(Interaction):
@@ -39,15 +38,15 @@ class Activated(Interaction):
 
     def forward(self, u: Seq, v: Seq) -> Grid:
         s: Grid = self.inner(u, v)
-        return Grid(torch.where(s.mask[:, None], self.f(s.x), 0), s.mask)
+        return Grid(array_namespace(s.x).where(s.mask[:, None], self.f(s.x), 0), s.mask)
 
 
 def build_similarity(name: str, dim: int) -> Interaction:
     """The similarity with this name."""
     builders: dict[str, Callable[[], Interaction]] = {
         "direct": Direct,
-        "indirect": lambda: Activated(Bilinear(dim), torch.sigmoid),
-        "concat": lambda: Activated(Concat(dim), torch.sigmoid),
+        "indirect": lambda: Activated(Bilinear(dim), Sigmoid()),
+        "concat": lambda: Activated(Concat(dim), Sigmoid()),
     }
     if name not in builders:
         raise unknown_name("interaction", name, builders)

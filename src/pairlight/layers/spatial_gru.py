@@ -2,9 +2,8 @@
 
 from typing import Literal, TypedDict, Unpack, cast
 
-import torch
-
-from pairlight.kernels.autograd.spatial_gru import GridStates, GruWeights, spatial_gru, spatial_gru_states
+from pairlight.kernels.native.spatial_gru import GridStates, GruWeights
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.interactions import Interaction, TensorLayer, product
 from pairlight.layers.layer import Layer, parameter
 from pairlight.layers.tracing import is_watched
@@ -69,13 +68,17 @@ class SpatialGRU(Layer):
 
     def last_state(self, s: Array, left: Array, right: Array, offset: Array | None = None) -> Array:
         """`forward` for s[B, C, L, R] and the lengths of the texts; with offset[B, C, L], for relu(s + offset)."""
-        return spatial_gru(
+        h: Array = array_namespace(s).spatial_gru(
             s, left, right, self._weights, offset=offset, activation=self.activation, reverse=self.backwards
         )
+        return h
 
     def states_and_gates(self, s: Grid) -> GridStates:
         """The state and the gates of every cell; with `backwards` too, in the order of the grid."""
-        return spatial_gru_states(s.x, *_lengths(s), self._weights, activation=self.activation, reverse=self.backwards)
+        found: GridStates = array_namespace(s.x).spatial_gru_states(
+            s.x, *_lengths(s), self._weights, activation=self.activation, reverse=self.backwards
+        )
+        return found
 
     @property
     def _weights(self) -> GruWeights:
@@ -90,10 +93,13 @@ class BiSpatialGRU(Layer):
         self.backwards = SpatialGRU(channels, hidden, backwards=True, **scan)
 
     def forward(self, s: Grid) -> Array:
-        return torch.cat([self.forwards(s), self.backwards(s)], -1)
+        h: Array = array_namespace(s.x).cat([self.forwards(s), self.backwards(s)], -1)
+        return h
 
     def last_state(self, s: Array, left: Array, right: Array, offset: Array | None = None) -> Array:
-        return torch.cat([scan.last_state(s, left, right, offset) for scan in (self.forwards, self.backwards)], -1)
+        states = [scan.last_state(s, left, right, offset) for scan in (self.forwards, self.backwards)]
+        h: Array = array_namespace(s).cat(states, -1)
+        return h
 
 
 def fused_scan(interact: Interaction, aggregate: SpatialGRU | BiSpatialGRU, u: Seq, v: Seq) -> Array:
@@ -106,8 +112,9 @@ def fused_scan(interact: Interaction, aggregate: SpatialGRU | BiSpatialGRU, u: S
         return h
     factors = interact.factors(u, v)
     times = len(v.x) // len(u.x)
-    offset = None if factors.offset is None else factors.offset.repeat(times, 1, 1).mT
-    return aggregate.last_state(product(factors), u.lengths.repeat(times), v.lengths, offset)
+    xp = array_namespace(u.x)
+    offset = None if factors.offset is None else xp.transpose(xp.tile(factors.offset, times), 1, 2)
+    return aggregate.last_state(product(factors), xp.tile(u.lengths, times), v.lengths, offset)
 
 
 def _lengths(s: Grid) -> tuple[Array, Array]:

@@ -1,7 +1,6 @@
 """Neural tensor layers that score two texts, each given as one vector.   [B, D], [B, D] -> [B]"""
 
-import torch
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.layer import Layer, parameter
 from pairlight.layers.types import Array, tile_left_vectors
@@ -17,13 +16,15 @@ class TensorScore(Layer):
         self.out = Linear(channels, 1, bias=False)
 
     def forward(self, u: Array, v: Array) -> Array:
+        xp = array_namespace(u)
         C, D, _ = self.weight.shape
         # u·M v + V_v·v = (u M + V_v)·v: computed once for each left text, before it is tiled.
-        folded = torch.einsum("bd,cde->bce", u, self.weight) + self.linear[:, D:]  # [B, C, D]
-        offset = u @ self.linear[:, :D].mT + self.bias  # [B, C]
-        u, v = tile_left_vectors(torch.cat([folded.flatten(1), offset], 1), v)
-        slices = (u[:, :-C].view(-1, C, D) @ v[..., None])[..., 0] + u[:, -C:]  # [B, C]
-        return self.out(slices.tanh())[:, 0]
+        folded = xp.einsum("bd,cde->bce", u, self.weight) + self.linear[:, D:]  # [B, C, D]
+        offset = u @ xp.transpose(self.linear[:, :D], 0, 1) + self.bias  # [B, C]
+        u, v = tile_left_vectors(xp.cat([folded.reshape(len(u), -1), offset], 1), v)
+        slices = (u[:, :-C].reshape(-1, C, D) @ v[..., None])[..., 0] + u[:, -C:]  # [B, C]
+        s: Array = self.out(xp.tanh(slices))[:, 0]
+        return s
 
 
 class SymmetricTensorScore(Layer):
@@ -37,9 +38,14 @@ class SymmetricTensorScore(Layer):
     def forward(self, u: Array, v: Array) -> Array:
         a, b = tile_left_vectors(self.project(u), self.project(v))
         C, D, _ = self.weight.shape
-        slices = (a[:, :-C] * b[:, :-C]).view(-1, C, D).sum(-1) + a[:, -C:] + b[:, -C:]  # [B, C]
-        return self.out(slices.tanh())[:, 0]
+        slices = (a[:, :-C] * b[:, :-C]).reshape(-1, C, D).sum(-1) + a[:, -C:] + b[:, -C:]  # [B, C]
+        s: Array = self.out(array_namespace(a).tanh(slices))[:, 0]
+        return s
 
     def project(self, u: Array) -> Array:
         """[T^c u for every slice c ; V^c u for every slice c]."""
-        return torch.cat([u @ self.weight.flatten(0, 1).mT, u @ self.linear.mT], 1)  # [B, C·D + C]
+        xp = array_namespace(u)
+        C, D, _ = self.weight.shape
+        slices = u @ xp.transpose(self.weight.reshape(C * D, D), 0, 1)
+        y: Array = xp.cat([slices, u @ xp.transpose(self.linear, 0, 1)], 1)  # [B, C·D + C]
+        return y

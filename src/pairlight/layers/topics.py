@@ -1,8 +1,6 @@
 """DeepMatch's layers: local decisions on the words of a topic, combined by linked topics."""
 
-import torch
-from torch.nn import functional as F
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.layer import Layer, buffer, parameter
 from pairlight.layers.types import Array, Tokens, tile_left_vectors
 
@@ -30,15 +28,19 @@ class TopicPatches(Layer):
     def forward(self, left: Tokens, right: Tokens) -> Array:
         x = self.occurrences(left, self.left_index, self.left_patches)  # [B, T, P]
         y = self.occurrences(right, self.right_index, self.right_patches)
-        xa = torch.einsum("btp,tpq->btq", x, self.weight)  # [B, T, K·P]
-        xa, y = tile_left_vectors(xa.flatten(1), y)
-        xa = xa.view(len(y), -1, self.units, self.patch)  # [B, T, K, P]
-        return torch.sigmoid(torch.einsum("btkp,btp->btk", xa, y).flatten(1) + self.bias)  # [B, T·K]
+        xp = array_namespace(x)
+        xa = xp.einsum("btp,tpq->btq", x, self.weight)  # [B, T, K·P]
+        xa, y = tile_left_vectors(xa.reshape(len(x), -1), y)
+        xa = xa.reshape(len(y), -1, self.units, self.patch)  # [B, T, K, P]
+        h: Array = xp.sigmoid(xp.einsum("btkp,btp->btk", xa, y).reshape(len(y), -1) + self.bias)  # [B, T·K]
+        return h
 
     def occurrences(self, tokens: Tokens, index: Array, patches: Array) -> Array:
         """1 where a word of a patch occurs in the text, else 0: [B, T, P]."""
-        words = index[tokens.ids.clamp(max=self.vocab)].masked_fill(~tokens.mask, 0)  # [B, L]
-        occurs = self.bias.new_zeros(len(words), patches.numel() + 1).scatter_(1, words, 1)
+        xp = array_namespace(tokens.ids)
+        words = xp.where(tokens.mask, index[xp.clip(tokens.ids, high=self.vocab)], 0)  # [B, L]
+        count = patches.shape[0] * patches.shape[1] + 1
+        occurs: Array = xp.cast(xp.occurs(words, count), self.bias)
         occurs[:, 0] = 0
         return occurs[:, patches]
 
@@ -55,5 +57,7 @@ class LinkedTopics(Layer):
         self.links = buffer(coarse, fine, fill=1, dtype="bool")
 
     def forward(self, h: Array) -> Array:
-        linked = self.links.repeat_interleave(self.units, 0).repeat_interleave(self.units, 1)
-        return torch.sigmoid(F.linear(h, self.weight.masked_fill(~linked, 0), self.bias))
+        xp = array_namespace(h)
+        linked = xp.repeat(xp.repeat(self.links, self.units, 0), self.units, 1)
+        y: Array = xp.sigmoid(xp.linear(h, xp.where(linked, self.weight, 0), self.bias))
+        return y

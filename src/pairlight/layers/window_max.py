@@ -1,8 +1,6 @@
 """A convolution over windows of three words, on embeddings that hold one part per position in the window."""
 
-import torch
-from torch.nn import functional as F
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.layer import Layer
 from pairlight.layers.types import Array, Seq
 
@@ -15,14 +13,16 @@ class WindowMax(Layer):
     """
 
     def forward(self, u: Seq) -> Array:
-        return self.windows(u).masked_fill(~u.mask[..., None], -torch.inf).amax(1)
+        xp = array_namespace(u.x)
+        v: Array = xp.amax(xp.where(u.mask[..., None], self.windows(u), -float("inf")), 1)
+        return v
 
     def windows(self, u: Seq) -> Array:
         """The window around every word: [B, L, D]."""
-        return sum_windows(F.pad(u.with_x(u.x).x, (0, 0, 1, 1)))
+        return sum_windows(array_namespace(u.x).pad(u.with_x(u.x).x, [(1, 1), (0, 0)]))
 
 
 def sum_windows(x: Array) -> Array:
     """h_t = a_t + b_t+1 + c_t+2, where x_t = [a_t ; b_t ; c_t].   [B, L, 3·D] -> [B, L - 2, D]"""
-    first, second, third = x.chunk(3, -1)
-    return first[:, :-2] + second[:, 1:-1] + third[:, 2:]
+    D = x.shape[-1] // 3
+    return x[:, :-2, :D] + x[:, 1:-1, D : 2 * D] + x[:, 2:, 2 * D :]

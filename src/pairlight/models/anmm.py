@@ -2,9 +2,8 @@
 
 from typing import Annotated, Unpack
 
-import torch
-
 from pairlight.layers.attention import embed_with_attention
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.embedding import EmbeddingSettings, Gate, WordEmbedding
 from pairlight.layers.heads import WeightedSum
 from pairlight.layers.histogram import BinWeights
@@ -60,10 +59,10 @@ class ANMM(PairModel):
 
     def init_weights(self, scale: float) -> None:
         super().init_weights(scale)
-        with torch.no_grad():
+        with array_namespace(self.aggregate.w).no_grad():
             self.aggregate.w[-1] = 1
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         u, v, a, b = embed_with_attention(self.embed, left, right)
-        h = self.aggregate(self.interact(u, v), b).sigmoid()  # [B, L]
-        return self.score(a, h)
+        z = self.aggregate(self.interact(u, v), b)  # [B, L]
+        return self.score(a, array_namespace(z).sigmoid(z))

@@ -2,8 +2,7 @@
 
 from typing import Annotated, Literal, Unpack
 
-import torch
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.conv_pool import ConvPoolCNN
 from pairlight.layers.dynamic_cnn import DynamicCNN
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
@@ -78,4 +77,4 @@ class ARCI(DualEncoder[Array]):
         return self.encode[-1](self.embed.right(tokens))
 
     def match(self, u: Array, v: Array) -> Array:
-        return self.score(torch.cat(tile_left_vectors(u, v), 1))
+        return self.score(array_namespace(u).cat(tile_left_vectors(u, v), 1))

@@ -1,5 +1,6 @@
 """CDSSM: DSSM with a convolution over windows of three words and max pooling."""
 
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.char_ngrams import CharNgramEmbedding, init_glorot_uniform
 from pairlight.layers.heads import CosineScore
@@ -67,5 +68,7 @@ class CDSSM(DualEncoder[Array]):
 
     def encode(self, u: Seq) -> Array:
         # tanh is monotonic, so it follows the pooling, where fewer values are left.
-        v = self.pool(u).tanh()  # [B, hidden]
-        return self.out(v).tanh()  # [B, code]
+        xp = array_namespace(u.x)
+        v = xp.tanh(self.pool(u))  # [B, hidden]
+        y: Array = xp.tanh(self.out(v))  # [B, code]
+        return y

@@ -1,11 +1,11 @@
 """DeepMatch: local decisions on the words of each topic, combined by topics of coarser granularity."""
 
 import numpy as np
-import torch
 
 from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
 from pairlight.data.topics import PairTopics, link_topics, topic_overlap
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.settings import Seed, Size
 from pairlight.layers.topics import LinkedTopics, TopicPatches
@@ -77,16 +77,20 @@ class DeepMatch(PairModel):
             distinct = np.unique(words[words > 0])
             index = np.zeros(self.vocab + 1, np.int64)
             index[distinct] = np.arange(1, len(distinct) + 1)
-            getattr(self.patches, f"{side}_index").copy_(torch.from_numpy(index))
-            getattr(self.patches, f"{side}_patches").copy_(torch.from_numpy(index[words]))
+            _copy_into(getattr(self.patches, f"{side}_index"), index)
+            _copy_into(getattr(self.patches, f"{side}_patches"), index[words])
         for layer, fine, coarse in zip(self.linked, topics, topics[1:], strict=False):
-            layer.links.copy_(torch.from_numpy(link_topics(topic_overlap(fine, coarse), self.min_links)))
+            _copy_into(layer.links, link_topics(topic_overlap(fine, coarse), self.min_links))
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         h = self.patches(left, right)  # [B, T·K]
         for layer in self.linked:
             h = layer(h)
-        return self.score(torch.sigmoid(self.committee(h)))[:, 0]
+        return self.score(array_namespace(h).sigmoid(self.committee(h)))[:, 0]
+
+
+def _copy_into(target: Array, values: np.ndarray) -> None:
+    array_namespace(target).copy_into(target, values)
 
 
 def _parse_counts(topics: str) -> list[int]:

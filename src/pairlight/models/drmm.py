@@ -3,11 +3,11 @@
 from typing import Annotated, Literal, Unpack
 
 import numpy as np
-import torch
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency, drmm_idf
 from pairlight.layers.attention import embed_with_attention
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear, Sequential, Tanh
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.heads import WeightedSum
@@ -83,10 +83,11 @@ class DRMM(PairModel):
     def forward(self, left: Tokens, right: Tokens) -> Array:
         u, v, a, b = embed_with_attention(self.embed, left, right)
         h = self.aggregate(self.interact(u, v), b)  # [B, L, K]
+        xp = array_namespace(h)
         if self.counts == "share":
-            h = h / h.sum(-1, keepdim=True).clamp(min=1e-8)
+            h = h / xp.clip(h.sum(-1)[..., None], 1e-8)
         elif self.counts == "log":
-            h = torch.log10(1 + h)
+            h = xp.log10(1 + h)
         z = self.feed_forward(h)[..., 0]  # [B, L]
         if self.idf_gate is not None:
             g, a = tile_left_vectors(self.idf_gate(left), a)

@@ -1,8 +1,7 @@
 """DUET: the sum of a network on exact matches and a network on character n-grams, trained together."""
 
-from torch.nn import functional as F
-
 from pairlight.core.errors import InputError
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Dropout, Linear, Sequential, Tanh
 from pairlight.layers.char_ngrams import CharNgramEmbedding, init_glorot_uniform
 from pairlight.layers.interactions import Indicator
@@ -89,21 +88,26 @@ class Duet(PairModel):
 
     def local(self, s: Grid) -> Array:
         *_, L, R = s.x.shape
-        x = F.pad(s.x[:, 0], (0, self.right_length - R, 0, self.left_length - L))  # [B, n, m]; negative sizes truncate
-        return self.local_head(self.rows(x).tanh().flatten(1))[:, 0]
+        xp = array_namespace(s.x)
+        # [B, n, m]; negative sizes truncate
+        x = xp.pad(s.x[:, 0], [(0, self.left_length - L), (0, self.right_length - R)])
+        return self.local_head(xp.tanh(self.rows(x)).reshape(len(x), -1))[:, 0]
 
     def distributed(self, u: Seq, v: Seq) -> Array:
+        xp = array_namespace(u.x)
         # tanh is monotonic, so it follows the max pooling, where fewer values are left.
         h = sum_windows(_with_length(u, self.left_length)) + self.left_bias
-        q = self.left_out(h.amax(1).tanh()).tanh()  # [B, hidden]
+        q = xp.tanh(self.left_out(xp.tanh(xp.amax(h, 1))))  # [B, hidden]
         h = sum_windows(_with_length(v, self.right_length)) + self.right_bias
-        d = self.right_out(F.max_pool1d(h.mT, self.pool, 1).mT.tanh()).tanh()  # [B, m - 1 - pool, hidden]
+        largest = xp.transpose(xp.max_pool1d(xp.transpose(h, 1, 2), self.pool), 1, 2)
+        d = xp.tanh(self.right_out(xp.tanh(largest)))  # [B, m - 1 - pool, hidden]
         q, d = tile_left_vectors(q, d)
-        return self.distributed_head((q[:, None] * d).flatten(1))[:, 0]
+        return self.distributed_head((q[:, None] * d).reshape(len(d), -1))[:, 0]
 
 
 def _with_length(u: Seq, length: int) -> Array:
-    return F.pad(u.x, (0, 0, 0, length - u.x.shape[1]))  # [B, length, D]; a negative size truncates
+    x: Array = array_namespace(u.x).pad(u.x, [(0, length - u.x.shape[1]), (0, 0)])
+    return x  # [B, length, D]; a negative size truncates
 
 
 def _head(inputs: int, hidden: int, dropout: float) -> Layer:

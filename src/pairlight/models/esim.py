@@ -2,9 +2,8 @@
 
 from typing import Unpack
 
-import torch
-
 from pairlight.layers.alignment import SoftAlignment, fused_comparison, mean_max_pool
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Dropout, Linear, ReLU, Sequential, Tanh
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.interactions import Dot
@@ -59,7 +58,7 @@ class ESIM(PairModel):
         left_u, v = self.encode(u), self.encode(v)
         u, v = tile_left(left_u, v)
         u_aligned, v_aligned = self.align(self.interact(u, v), u, v)
-        z = torch.cat([self.aggregate(left_u, u, u_aligned), self.aggregate(v, v, v_aligned)], -1)
+        z = array_namespace(u.x).cat([self.aggregate(left_u, u, u_aligned), self.aggregate(v, v, v_aligned)], -1)
         return self.score(z)[:, 0]
 
     def aggregate(self, whole: Seq, u: Seq, aligned: Seq) -> Array:

@@ -2,8 +2,7 @@
 
 from typing import Annotated, Unpack
 
-import torch
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.interactions import InteractionName, build_interaction
@@ -69,7 +68,7 @@ class MatchSRNN(PairModel):
     def init_weights(self, scale: float) -> None:
         super().init_weights(scale)
         if self.aggregate.activation == "relu":
-            with torch.no_grad():
+            with array_namespace(self.score.weight).no_grad():
                 self.score.weight.abs_()  # where more matches lower the score, training closes all gates
 
     def forward(self, left: Tokens, right: Tokens) -> Array:

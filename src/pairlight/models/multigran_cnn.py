@@ -2,8 +2,7 @@
 
 from typing import Annotated, Literal, Unpack
 
-import torch
-
+from pairlight.layers.basic import ReLU, Tanh
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.grid_cnn import GridCNN
 from pairlight.layers.heads import MLP
@@ -78,12 +77,12 @@ class MultiGranCNN(DualEncoder[Seq]):
         self.embed = WordEmbedding(vocab, **embedding)
         dim = self.embed.dim
         if preset == "paper":
-            encoders = [Phrases(dim, width, layers, least, torch.tanh)]  # shared by both texts
+            encoders = [Phrases(dim, width, layers, least, Tanh())]  # shared by both texts
             self.interact = build_similarity(interaction, dim)
             self.aggregate = GridCNN(grid, [(maps, middle), (deep, last)], window)
         else:
-            encoders = [Phrases(dim, width, layers, least, torch.relu, bias=False) for _ in range(2)]
-            self.interact = Activated(Bilinear(dim), torch.relu)
+            encoders = [Phrases(dim, width, layers, least, ReLU(), bias=False) for _ in range(2)]
+            self.interact = Activated(Bilinear(dim), ReLU())
             self.aggregate = GridCNN(grid, [], window)
         self.encode = encoders
         self.score = MLP(self.aggregate.features, mlp)

@@ -4,12 +4,11 @@ from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
-import torch
-from torch.nn import functional as F
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import bm25_idf, document_frequency
 from pairlight.layers.attention import embed_with_attention
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.grid_conv import GridConv
 from pairlight.layers.idf import IdfSoftmax
@@ -69,7 +68,7 @@ class PACRR(PairModel):
 
     def init_weights(self, scale: float) -> None:
         super().init_weights(scale)
-        with torch.no_grad():
+        with array_namespace(self.score.bias).no_grad():
             self.score.bias[1] = 1  # the forget gate starts open, as in the authors' code
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
@@ -77,23 +76,29 @@ class PACRR(PairModel):
         s = self.interact(u, v)
         s = replace(s, x=s.x * (a[:, :, None] * b[:, None, :])[:, None])
         u, _ = tile_left(u, v)
-        top = torch.stack([self.row_topk(s), *(self.row_topk(s, conv) for conv in self.convs)], 1)  # [B, grams, L, K]
-        top = F.pad(top, (0, self.k - top.shape[-1]))
-        p = torch.cat([self.idf_softmax(u)[..., None], top.transpose(1, 2).flatten(2)], -1)  # [B, L, 1 + grams·K]
+        xp = array_namespace(s.x)
+        tops = [self.row_topk(s), *(self.row_topk(s, conv) for conv in self.convs)]  # [B, L, K] each
+        p = xp.cat([self.idf_softmax(u)[..., None], *tops], -1)  # [B, L, 1 + grams·K]
         return last_state(self.score(u.with_x(p)))[:, 0]
 
     def row_topk(self, s: Grid, conv: GridConv | None = None) -> Array:
         """The k largest cells of each row of the grid, or of the convolved grid: [B, L, K]."""
+        xp = array_namespace(s.x)
         # Only these cells get a gradient: they are found without one and then computed once more.
-        with torch.no_grad():
-            # 8 pairs at a time: the feature maps of all pairs would not fit in the cache.
-            c = s.x[:, 0] if conv is None else torch.cat([conv.filters(x).amax(1) for x in conv.pad(s).split(8)])
-            found = torch.where(s.mask, c, -torch.inf).topk(min(self.k, c.shape[-1]), -1)
-        B, L, K = found.indices.shape
+        with xp.no_grad():
+            c = s.x[:, 0]
+            if conv is not None:
+                # 8 pairs at a time: the feature maps of all pairs would not fit in the cache.
+                x = conv.pad(s)
+                c = xp.cat([xp.amax(conv.filters(x[first : first + 8]), 1) for first in range(0, len(x), 8)])
+            columns = xp.topk_indices(xp.where(s.mask, c, -float("inf")), min(self.k, c.shape[-1]))
+        B, L, K = columns.shape
         if conv is None:
-            top = s.x[:, 0].gather(2, found.indices)
+            top = xp.take_along_axis(s.x[:, 0], columns, 2)
         else:
-            row = torch.arange(L, device=c.device)[:, None].expand(B, L, K)
+            row = xp.broadcast_to(xp.arange(L, c)[:, None], (B, L, K))
             # relu is monotonic, so it follows the max over the feature maps.
-            top = conv.at(s, row.flatten(1), found.indices.flatten(1)).max(-1).values.relu().view(B, L, K)
-        return top.masked_fill(found.values.isneginf(), 0)
+            maps = conv.at(s, row.reshape(B, -1), columns.reshape(B, -1))  # [B, L·K, maps]
+            top = xp.relu(xp.take_along_axis(maps, xp.argmax(maps), 2)).reshape(B, L, K)
+        found = xp.take_along_axis(s.mask, columns, 2)
+        return xp.pad(xp.where(found, top, 0), [(0, self.k - K)])

@@ -1,7 +1,6 @@
 """Random: a pseudo-random score for each pair, the baseline that every model must beat."""
 
-import torch
-
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.settings import Seed
 from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import PairModel
@@ -25,14 +24,16 @@ class Random(PairModel):
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         u, v = self.hash(left), self.hash(right)
-        mixed = (u.repeat(len(v) // len(u)) * 48271 + v * 69621 + self.seed * 16807) % PRIME
+        xp = array_namespace(u)
+        mixed = (xp.tile(u, len(v) // len(u)) * 48271 + v * 69621 + self.seed * 16807) % PRIME
         for _ in range(3):  # rounds of a Lehmer generator, so that similar inputs give unrelated scores
             mixed = mixed * 48271 % PRIME
-        return mixed.double() / PRIME
+        return xp.double(mixed) / PRIME
 
     def hash(self, tokens: Tokens) -> Array:
         """One number per text, from its words and their order: [B]."""
-        number = torch.zeros_like(tokens.ids[:, 0])
-        for word, mask in zip(tokens.ids.unbind(1), tokens.mask.unbind(1), strict=True):
-            number = torch.where(mask, (number * 69621 + word + 1) % PRIME, number)
+        number: Array = tokens.ids[:, 0] * 0
+        for t in range(tokens.ids.shape[1]):
+            following = (number * 69621 + tokens.ids[:, t] + 1) % PRIME
+            number = array_namespace(number).where(tokens.mask[:, t], following, number)
         return number

@@ -2,9 +2,8 @@
 
 from typing import Unpack
 
-import torch
-
 from pairlight.data.pairs import Pairs
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.collate import collate
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
@@ -71,6 +70,8 @@ class URAE(DualEncoder[Seq]):
         self.std = buffer(fill=1.0)
 
     def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
+        import torch
+
         self.eval()
         device = self.mean.device
         weights = [weight.requires_grad_() for weight in self.encode.buffers()]
@@ -101,7 +102,7 @@ class URAE(DualEncoder[Seq]):
 
     def match(self, u: Seq, v: Seq) -> Array:
         q = (self.pooled(u, v) - self.mean) / (3 * self.std)
-        return self.score(q.clamp(-1, 1) * 0.4 + 0.5)[:, 0]
+        return self.score(array_namespace(q).clip(q, -1, 1) * 0.4 + 0.5)[:, 0]
 
     def pooled(self, u: Seq, v: Seq) -> Array:
-        return self.aggregate(self.interact(u, v)).x.flatten(1)  # [B, grid·grid]
+        return self.aggregate(self.interact(u, v)).x.reshape(len(v.x), -1)  # [B, grid·grid]

@@ -16,6 +16,7 @@ from pairlight.kernels.autograd.arrays import array, native_for
 from pairlight.kernels.native.library import Native
 from pairlight.kernels.native.spatial_gru import (
     Activation,
+    GridStates,
     GruWeights,
     check_shapes,
     has_tied_gates,
@@ -23,16 +24,9 @@ from pairlight.kernels.native.spatial_gru import (
     spatial_gru_blocks,
     spatial_gru_forward,
 )
+from pairlight.kernels.native.spatial_gru import spatial_gru_states as numpy_states
 
 __all__ = ["Activation", "GridStates", "GruWeights", "spatial_gru", "spatial_gru_reference", "spatial_gru_states"]
-
-
-class GridStates(NamedTuple):
-    """The states and gates of every cell; 0 for padding."""
-
-    states: Tensor  # [B,L,R,D]
-    update: Tensor  # [B,L,R,4,D] z: diagonal, top, left, input
-    reset: Tensor | None  # [B,L,R,3,D] r: diagonal, top, left
 
 
 def spatial_gru(
@@ -71,21 +65,18 @@ def spatial_gru_states(
     activation: Activation = "tanh",
     reverse: bool = False,
 ) -> GridStates:
-    """The state and the gates of every cell, at its own position in the grid also with `reverse`.
-
-    This is used to explain scores, and there is no native kernel for it.
-    """
-    left, right, weights = _checked(s, left_lengths, right_lengths, weights, offset, activation)
-    B, _, L, R = s.shape
-    inside = _inside(left, right, L, R)
-    scan = _wavefront(_inputs(s, offset, left, right, reverse), inside, weights, activation, with_gates=True)
-    D = weights.candidate.shape[0]
-    reset = weights.gates.shape[0] == 7 * D
-    grids = []
-    for x in scan[: 3 if reset else 2]:
-        grid = x.movedim(2, 0).masked_fill(~inside.view(B, L, R, *[1] * (x.dim() - 3)), 0)
-        grids.append(_reversed(grid, left, right) if reverse else grid)
-    return GridStates(grids[0], grids[1].view(B, L, R, 4, D), grids[2].view(B, L, R, 3, D) if reset else None)
+    """`pairlight.kernels.native.spatial_gru.spatial_gru_states` on tensors, without gradients."""
+    s, left, right, *rest = (x.detach().cpu() for x in (s, left_lengths, right_lengths, *weights))
+    found = numpy_states(
+        s.numpy(),
+        left.numpy(),
+        right.numpy(),
+        GruWeights(*(x.numpy() for x in rest)),
+        offset=None if offset is None else offset.detach().cpu().numpy(),
+        activation=activation,
+        reverse=reverse,
+    )
+    return GridStates(*(None if x is None else torch.from_numpy(x) for x in found))
 
 
 def _checked(
@@ -118,7 +109,7 @@ def spatial_gru_reference(
     """The reference implementation: a loop over the anti-diagonals, with all their cells at once."""
     B, _, L, R = s.shape
     inside = _inside(left, right, L, R)
-    states = _wavefront(_inputs(s, offset, left, right, reverse), inside, weights, activation)[0]
+    states = _wavefront(_inputs(s, offset, left, right, reverse), inside, weights, activation)
     if L * R == 0:
         return s.new_zeros(B, states.shape[-1])
     last = states[(left - 1).clamp(min=0), (right - 1).clamp(min=0), torch.arange(B, device=s.device)]
@@ -147,15 +138,13 @@ def _reversed(x: Tensor, left: Tensor, right: Tensor) -> Tensor:
     return x[torch.arange(B, device=x.device)[:, None, None], i[:, :, None], j[:, None, :]]
 
 
-def _wavefront(
-    s: Tensor, inside: Tensor, weights: GruWeights, activation: str, with_gates: bool = False
-) -> tuple[Tensor, ...]:
-    """s[B,L,R,C] -> h[L,R,B,D]; with `with_gates` also z[L,R,B,4D] and r[L,R,B,3D], empty without reset gates."""
+def _wavefront(s: Tensor, inside: Tensor, weights: GruWeights, activation: str) -> Tensor:
+    """s[B,L,R,C] -> h[L,R,B,D]"""
     B, L, R, _ = s.shape
     D = weights.candidate.shape[0]
     reset = weights.gates.shape[0] - 4 * D
     if B * L * R == 0:
-        return s.new_zeros(L, R, B, D), s.new_zeros(L, R, B, 4 * D), s.new_zeros(L, R, B, reset)
+        return s.new_zeros(L, R, B, D)
     row, column = torch.arange(L, device=s.device)[:, None], torch.arange(R, device=s.device)
     order = (row + column).flatten().argsort(stable=True)
     sizes = [min(L, d + 1) - max(0, d - R + 1) for d in range(L + R - 1)]
@@ -165,7 +154,7 @@ def _wavefront(
     given = F.linear(s.permute(1, 2, 0, 3).reshape(L * R, B, -1)[order], of_s, bias).split_with_sizes(sizes)
     padding = ~inside.permute(1, 2, 0).reshape(L * R, B, 1)[order]
     of_gates, of_candidate = weights.gates[:, : 3 * D].t(), weights.candidate[:, : 3 * D].t()
-    states, updates, resets = [], [], []
+    states = []
     before = before2 = s.new_zeros(L + 1, B, D)  # the previous two diagonals; row i is at i + 1
     for d, (x, blank) in enumerate(zip(given, padding.split_with_sizes(sizes), strict=True)):
         low, high = max(0, d - R + 1), min(L, d + 1)
@@ -178,12 +167,7 @@ def _wavefront(
         h = (z * torch.cat([around, candidate], -1).view(-1, B, 4, D)).sum(-2).masked_fill(blank, 0)
         before2, before = before, F.pad(h, (0, 0, 0, 0, low + 1, L - high))
         states.append(h)
-        if with_gates:
-            updates.append(z.flatten(-2))
-            resets.append(r)
-    back = order.argsort()
-    kept = (states, updates, resets) if with_gates else (states,)
-    return tuple(torch.cat(x)[back].unflatten(0, (L, R)) for x in kept)
+    return torch.cat(states)[order.argsort()].unflatten(0, (L, R))
 
 
 class _Options(NamedTuple):

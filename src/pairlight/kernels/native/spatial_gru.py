@@ -10,6 +10,7 @@ Equations (3) and (4) of the paper, with the neighbours always in the order diag
 """
 
 import ctypes
+from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -45,6 +46,14 @@ class GruWeights(NamedTuple):
     candidate_bias: Any  # [D]
 
 
+class GridStates(NamedTuple):
+    """The states and gates of every cell, as NumPy arrays or PyTorch tensors; 0 for padding."""
+
+    states: Any  # [B,L,R,D]
+    update: Any  # [B,L,R,4,D] z: diagonal, top, left, input
+    reset: Any  # [B,L,R,3,D] r: diagonal, top, left; None without reset gates
+
+
 class _Call(ctypes.Structure):
     """The same fields in the same order as `SpatialGru` in csrc/spatial_gru.hpp."""
 
@@ -77,17 +86,8 @@ def spatial_gru(
     With offset[B,C,L], the input is relu(s + offset), computed on the fly: the last step of a tensor layer. `reverse`
     scans from the last cell of each pair to its first.
     """
-    check_shapes(s, weights, offset, activation)
-    check.floating(s=s, **weights._asdict())
-    if offset is not None:
-        check.floating(s=s, offset=offset)
-    B, _, L, R = s.shape
-    left = check.lengths("left_lengths", left_lengths, B, L)
-    right = check.lengths("right_lengths", right_lengths, B, R)
-    D = weights.candidate.shape[0]
-    if has_tied_gates(weights):
-        gates, bias = (np.repeat(x, D, 0) for x in (weights.gates, weights.gates_bias))
-        weights = weights._replace(gates=gates, gates_bias=bias)
+    left, right, weights = _checked(s, left_lengths, right_lengths, weights, offset, activation)
+    B, D = s.shape[0], weights.candidate.shape[0]
     native = library.native(s.dtype)
     if native is None:
         return spatial_gru_reference(s, left, right, weights, offset, activation, reverse)
@@ -109,6 +109,52 @@ def spatial_gru(
         threads=library.threads(),
     )
     return last
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def spatial_gru_states(
+    s: Array,
+    left_lengths: Array,
+    right_lengths: Array,
+    weights: GruWeights,
+    *,
+    offset: Array | None = None,
+    activation: Activation = "tanh",
+    reverse: bool = False,
+) -> GridStates:
+    """The state and the gates of every cell, at its own position in the grid also with `reverse`.
+
+    This is used to explain scores, and there is no native kernel for it.
+    """
+    left, right, weights = _checked(s, left_lengths, right_lengths, weights, offset, activation)
+    B, _, L, R = s.shape
+    D = weights.candidate.shape[0]
+    has_reset = weights.gates.shape[0] == 7 * D
+    found = GridStates(*(np.zeros((B, L, R, *size, D), s.dtype) for size in ((), (4,), (3,))))
+    for cells, row, column, states, z, r in _scan(s, left, right, weights, offset, activation, reverse):
+        at = cells[0], row, column
+        found.states[at], found.update[at] = states, z
+        if has_reset:
+            found.reset[at] = r.reshape(-1, 3, D)
+    return found if has_reset else found._replace(reset=None)
+
+
+def _checked(
+    s: Array, left_lengths: Array, right_lengths: Array, weights: GruWeights, offset: Array | None, activation: str
+) -> tuple[Array, Array, GruWeights]:
+    """The lengths as the kernels need them, and weights with a row of gates for every dimension."""
+    check_shapes(s, weights, offset, activation)
+    check.floating(s=s, **weights._asdict())
+    if offset is not None:
+        check.floating(s=s, offset=offset)
+    B, _, L, R = s.shape
+    left = check.lengths("left_lengths", left_lengths, B, L)
+    right = check.lengths("right_lengths", right_lengths, B, R)
+    if has_tied_gates(weights):
+        D = weights.candidate.shape[0]
+        gates, bias = (np.repeat(x, D, 0) for x in (weights.gates, weights.gates_bias))
+        weights = weights._replace(gates=gates, gates_bias=bias)
+    return left, right, weights
 
 
 def check_shapes(s: check.Shaped, weights: GruWeights, offset: check.Shaped | None, activation: str) -> None:
@@ -149,7 +195,28 @@ def spatial_gru_reference(
     activation: str,
     reverse: bool,
 ) -> Array:
-    """The reference implementation: a loop over the anti-diagonals, with all their cells of all pairs at once."""
+    """The reference implementation: the states of the last cells of a scan."""
+    last = np.zeros((s.shape[0], weights.candidate.shape[0]), s.dtype)
+    for (b, i, j), _, _, states, *_ in _scan(s, left, right, weights, offset, activation, reverse):
+        ends = (i == left[b] - 1) & (j == right[b] - 1)
+        last[b[ends]] = states[ends]
+    return last
+
+
+def _scan(
+    s: Array,
+    left: Array,
+    right: Array,
+    weights: GruWeights,
+    offset: Array | None,
+    activation: str,
+    reverse: bool,
+) -> Iterator[tuple[tuple[Array, Array, Array], Array, Array, Array, Array, Array]]:
+    """All cells of all pairs, an anti-diagonal at a time.
+
+    Gives for the cells of each: pair, row and column in the order of the scan; row and column in the grid; states[N,D],
+    update gates[N,4,D] and reset gates[N,3D].
+    """
     B, _, L, R = s.shape
     D = weights.candidate.shape[0]
     reset = weights.gates.shape[0] - 4 * D
@@ -166,19 +233,16 @@ def spatial_gru_reference(
             x = np.maximum(x + offset[b, :, row], 0)
         around = np.concatenate([h[b, i, j], h[b, i, j + 1], h[b, i + 1, j]], -1)
         gates = np.concatenate([around, x], -1) @ weights.gates.T + weights.gates_bias
-        if reset:
-            r = 1 / (1 + np.exp(-gates[:, :reset]))
-            seen = np.concatenate([r * around, x], -1)
-        else:
-            seen = np.concatenate([around, x], -1)
+        r = 1 / (1 + np.exp(-gates[:, :reset]))
+        seen = np.concatenate([r * around if reset else around, x], -1)
         fresh = seen @ weights.candidate.T + weights.candidate_bias
         fresh = np.tanh(fresh) if activation == "tanh" else np.maximum(fresh, 0)
         z = gates[:, reset:].reshape(-1, 4, D)
         z = np.exp(z - z.max(1, keepdims=True))
-        states = np.concatenate([around, fresh], -1).reshape(-1, 4, D)
-        h[b, i + 1, j + 1] = (z * states).sum(1) / z.sum(1)
-    last: Array = h[np.arange(B), left, right]
-    return last
+        z /= z.sum(1, keepdims=True)
+        states = (z * np.concatenate([around, fresh], -1).reshape(-1, 4, D)).sum(1)
+        h[b, i + 1, j + 1] = states
+        yield (b, i, j), row, column, states, z, r
 
 
 def spatial_gru_blocks(left: Array, right: Array, hidden: int, lanes: int) -> Blocks:

@@ -8,26 +8,48 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pairlight.kernels.autograd import arrays
+from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm, lstm
+from pairlight.kernels.autograd.matmul import add_product
 from pairlight.kernels.autograd.pair_features import pair_features
+from pairlight.kernels.autograd.prefix_linear import prefix_linear_relu
 from pairlight.kernels.autograd.product_kmax import product_kmax
 from pairlight.kernels.autograd.product_max import product_max
+from pairlight.kernels.autograd.spatial_gru import spatial_gru, spatial_gru_states
 from pairlight.kernels.autograd.token_matches import token_matches
 
-__all__ = ["bilstm", "kmax", "lstm", "pair_features", "product_kmax", "product_max", "token_matches"]
+__all__ = [
+    "add_product",
+    "bilstm",
+    "cosine_counts",
+    "kernel_counts",
+    "kmax",
+    "lstm",
+    "pair_features",
+    "prefix_linear_relu",
+    "product_kmax",
+    "product_max",
+    "spatial_gru",
+    "spatial_gru_states",
+    "token_matches",
+]
 
 NAME = "torch"
 
 cat = torch.cat
 where = torch.where
 minimum = torch.minimum
+maximum = torch.maximum
 relu = torch.relu
 tanh = torch.tanh
+sigmoid = torch.sigmoid
 exp = torch.exp
 log = torch.log
+log10 = torch.log10
 amax = torch.amax
 linear = F.linear
+stack = torch.stack
 einsum = torch.einsum
 no_grad = torch.no_grad
 
@@ -62,6 +84,11 @@ def ones_like_ids(ids: Tensor) -> Tensor:
     return torch.ones_like(ids, dtype=torch.bool)
 
 
+def zeros_like_mask(mask: Tensor) -> Tensor:
+    """An id of 0 for every position of a mask."""
+    return torch.zeros_like(mask, dtype=torch.int64)
+
+
 # State
 
 
@@ -73,6 +100,11 @@ def copy_into(target: Tensor, source: Any) -> None:
 
 def to_numpy(x: Tensor) -> Any:
     return x.detach().cpu().numpy()
+
+
+def from_numpy(x: Any, like: Tensor) -> Tensor:
+    """A NumPy array in this library, on the device of another array."""
+    return torch.from_numpy(x).to(like.device)
 
 
 def zeros(shape: Sequence[int], like: Tensor) -> Tensor:
@@ -106,9 +138,14 @@ def tile(x: Tensor, times: int) -> Tensor:
     return x.repeat(times, *[1] * (x.dim() - 1))
 
 
-def pad(x: Tensor, widths: Sequence[tuple[int, int]]) -> Tensor:
-    """Add zeros before and after along the last axes; a negative width truncates."""
-    return F.pad(x, [width for pair in reversed(widths) for width in pair])
+def repeat(x: Tensor, times: int | Tensor, axis: int) -> Tensor:
+    """Each element along an axis so many times: 1 1 2 2. `times` may be a number for each of them."""
+    return x.repeat_interleave(times, axis)
+
+
+def pad(x: Tensor, widths: Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
+    """Add zeros, or this value, before and after along the last axes; a negative width truncates."""
+    return F.pad(x, [width for pair in reversed(widths) for width in pair], value=value)
 
 
 def transpose(x: Tensor, first: int, second: int) -> Tensor:
@@ -130,6 +167,21 @@ def broadcast_to(x: Tensor, shape: Sequence[int]) -> Tensor:
 def cast(x: Tensor, like: Tensor) -> Tensor:
     """The same values in the type of another array."""
     return x.to(like.dtype)
+
+
+def double(x: Tensor) -> Tensor:
+    """In double precision."""
+    return x.double()
+
+
+def truncate(x: Tensor) -> Tensor:
+    """The integer part."""
+    return x.long()
+
+
+def smallest_number(x: Tensor) -> float:
+    """The smallest finite number of the type of an array."""
+    return torch.finfo(x.dtype).min
 
 
 # Numbers
@@ -162,6 +214,22 @@ def topk(x: Tensor, k: int) -> Tensor:
     return x.topk(k, -1).values
 
 
+def topk_indices(x: Tensor, k: int) -> Tensor:
+    """The indices of the k largest values of the last axis, that of the largest first; without gradient."""
+    with torch.no_grad():
+        return x.topk(k, -1).indices
+
+
+def argsort(x: Tensor) -> Tensor:
+    """The indices that sort each row; equal values keep their order."""
+    return x.argsort(dim=-1, stable=True)
+
+
+def nonzero(x: Tensor) -> tuple[Tensor, ...]:
+    """The indices of the elements that are not zero, one array for each axis."""
+    return x.nonzero(as_tuple=True)
+
+
 def argmax(x: Tensor) -> Tensor:
     """The index of the largest value along the last axis: [..., 1]."""
     with torch.no_grad():
@@ -175,6 +243,21 @@ def embedding(weight: Tensor, ids: Tensor, padding_id: int, sparse: bool) -> Ten
     # Each distinct word is read once: its gradient is then summed in the same order as a dense one, with equal bits.
     words, inverse = ids.unique(return_inverse=True)
     return F.embedding(inverse, F.embedding(words, weight, padding_id, sparse=True))
+
+
+def embedding_sums(weight: Tensor, ids: Tensor, padding_id: int) -> Tensor:
+    """The sum of the rows with these ids, without those of padding.   [U, P] -> [U, D]"""
+    return F.embedding_bag(ids, weight, mode="sum", padding_idx=padding_id)
+
+
+def occurs(indices: Tensor, count: int) -> Tensor:
+    """Whether each of so many indices occurs in a row.   [B, N] -> [B, count]"""
+    return torch.zeros(len(indices), count, dtype=torch.bool, device=indices.device).scatter_(1, indices, True)
+
+
+def sums_by_index(indices: Tensor, values: Tensor, count: int) -> Tensor:
+    """The sums of the values with each of so many indices, along the last axis.   [.., N], [.., N] -> [.., count]"""
+    return values.new_zeros(*values.shape[:-1], count).scatter_add(-1, indices, values)
 
 
 def half_rows(table: Tensor, ids: Tensor) -> Tensor:
@@ -199,6 +282,11 @@ def rows(x: Tensor, indices: Tensor) -> Tensor:
 
 def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, padding: int = 0) -> Tensor:
     return F.conv2d(x, weight, bias, padding=padding)
+
+
+def max_pool1d(x: Tensor, size: int) -> Tensor:
+    """The maximum of every window of so many values along the last axis."""
+    return F.max_pool1d(x, size, 1)
 
 
 def max_pool2d(x: Tensor, size: int) -> Tensor:
