@@ -26,6 +26,7 @@ def trained(pairs):
 EVERY_FORM = [
     *((name, SMALL[name]) for name in MODELS),
     *((name, bare(name, SMALL[name])) for name in MODELS if model_class(name).takes_evidence),
+    ("late-interaction", {"units": "words", "dim": 6}),
 ]
 
 
@@ -67,6 +68,17 @@ def test_emoji_chinese_and_unseen_words_train_and_score(each):
         warnings.simplefilter("ignore")
         matcher = Matcher(each.name, **each.settings).fit(texts, texts, **QUICK)
     assert np.isfinite(matcher.predict([("你", "🎉"), ("👍", "unseen words here"), ("…", "\u200b")])).all()
+
+
+def test_empty_texts_and_texts_of_10_000_words_train_and_score(each):
+    long = "bama delo " * 5_000
+    texts = Pairs.of(["", long, "bama", "", long, "bama"], [long, "bama", "", "delo", "", "delo"], [1, 1, 1, 0, 0, 0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # long texts are truncated
+        matcher = Matcher(each.name, **each.settings).fit(texts, texts, **QUICK)
+        # `predict` refuses an empty text of a file or list, which is likely a mistake; the models can read one.
+        scores = matcher.scorer.score(["", long, "", long, " "], ["", long, long, "👍", "你好"])
+    assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if model_class(name).takes_evidence])

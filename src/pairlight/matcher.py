@@ -45,7 +45,7 @@ class Matcher:
 
     def __repr__(self) -> str:
         settings = "".join(f", {name}={value!r}" for name, value in self.settings.items())
-        reads = model_class(self.name).inputs.input_kind
+        reads = model_class(self.name).input_spec(self.settings).input_kind
         return f"<Matcher({self.name!r}{settings}), reads {reads}, {self._state()}>"
 
     def _state(self) -> str:

@@ -95,6 +95,13 @@ def poisoned(u: Seq, poison: float) -> Seq:
 
 
 @pytest.mark.parametrize("poison", [float("nan"), 1e3])
+def test_the_features_ignore_vectors_under_padding(poison):
+    (u, r), (v, q) = made(LEFT, 1, extra=2), made(RIGHT, 2, extra=3)
+    found = layer(3)(poisoned(u, poison), poisoned(v, poison), r, q)
+    torch.testing.assert_close(found, layer(3)(u, v, r, q), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("poison", [float("nan"), 1e3])
 @pytest.mark.parametrize("traced", [False, True])
 @pytest.mark.parametrize("k", [0, 3])
 def test_the_maxima_ignore_vectors_under_padding(poison, traced, k):

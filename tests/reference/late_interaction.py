@@ -3,8 +3,8 @@
 import numpy as np
 
 from pairlight.text.subwords import subword_vectors
-from reference.common import cosine, kmax, linear, mlp
-from reference.registry import reference
+from reference.common import cosine, embed, kmax, linear, mlp
+from reference.registry import DIM, reference
 
 
 def static_vectors(text):
@@ -33,9 +33,15 @@ def pair_features(x, y, r, q, left, right, average_length, k):
     return np.concatenate([f, kmax(s[None], k)])
 
 
-@reference("late-interaction", {"k": 4, "hidden": 5}, {"k": 90, "hidden": 3})
+@reference(
+    "late-interaction", {"k": 4, "hidden": 5}, {"k": 90, "hidden": 3}, {"units": "words", "k": 4, "hidden": 5, **DIM}
+)
 def late_interaction(weights, settings, left, right, ngrams):
-    x, y = ([a @ weights["embed.project"] for a in static_vectors(text)] for text in (left, right))
+    in_words = settings["units"] == "words"
+    x, y = (
+        [a @ weights["embed.project"] for a in (embed(weights, text) if in_words else static_vectors(text))]
+        for text in (left, right)
+    )
     rho = np.abs(weights["weights.weight"]) + 1e-3
     r, q = ([rho[word if word < len(rho) else 0] for word in text] for text in (left, right))
     f = pair_features(x, y, r, q, left, right, float(weights["features.average_length"]), settings["k"])

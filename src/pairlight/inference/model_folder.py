@@ -106,7 +106,8 @@ def load_model(folder: str | Path) -> TrainedModel:
     name = config["model"]
     if config["subwords"] is not None:
         check_subwords(config["subwords"], folder / SUBWORD_FOLDER, str(folder))
-    tokenizer = read_tokenizer(contents[TOKENIZER], model_class(name).inputs, str(folder / TOKENIZER))
+    inputs = model_class(name).input_spec(config["settings"])
+    tokenizer = read_tokenizer(contents[TOKENIZER], inputs, str(folder / TOKENIZER))
     model = build(name, tokenizer.vocab_size, **config["settings"])
     try:
         state = load_tensors(contents[WEIGHTS])

@@ -34,11 +34,15 @@ FEATURES: dict[str, float] = {
 
 
 def subword_idf(frequency: Any, texts: int) -> np.ndarray:
-    """ln(1 + N / (df + 0.5)), divided by the largest, with a general corpus as the prior of the counts."""
+    """`scaled_idf` with a general corpus as the prior of the counts."""
     general, size = general_frequency()
-    total, frequency = texts + PRIOR, frequency + general[: len(frequency)] * (PRIOR / size)
-    idf = np.log1p(total / (frequency + 0.5))
-    return (idf / idf.max()).astype(np.float32)
+    return scaled_idf(frequency + general[: len(frequency)] * (PRIOR / size), texts + PRIOR)
+
+
+def scaled_idf(frequency: Any, texts: int) -> np.ndarray:
+    """ln(1 + N / (df + 0.5)), divided by the largest."""
+    idf = np.log1p(texts / (frequency + 0.5))
+    return np.asarray(idf / idf.max(), np.float32)
 
 
 class PairFeatures(Layer):
@@ -163,7 +167,7 @@ def _sums(u: Seq, weights: Array) -> Array:
     """sum_i x_i and sum_i r_i x_i: [B, 2, D]."""
     xp = array_namespace(u.x)
     both = xp.cat([xp.cast(u.mask, u.x)[:, None], xp.cast(weights, u.x)[:, None]], 1)  # [B, 2, L]
-    s: Array = both @ u.x
+    s: Array = both @ xp.where(u.mask[..., None], u.x, 0)
     return s
 
 

@@ -1,4 +1,4 @@
-"""Embeddings of subwords by static vectors, and a learned weight per subword."""
+"""Embeddings of subwords by static vectors, those of words in the same form, and a learned weight per token."""
 
 from functools import cache
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 
 from pairlight.kernels.native.pair_features import EPSILON
 from pairlight.layers.backends import array_namespace
+from pairlight.layers.embedding import Embedding
 from pairlight.layers.layer import Layer, buffer, parameter
 from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.text.subwords import subword_vectors
@@ -145,14 +146,29 @@ class ProjectedEmbedding(Layer):
         return units, norms
 
 
-class SubwordWeights(Layer):
-    """r_t = |ρ[w_t]| + 0.001, how much a subword counts; 0 under padding.   Seq -> [B, L]"""
+class ProjectedWords(Layer):
+    """x_t = E[w_t] P, with a table E of word vectors, where P starts as the identity.   Tokens -> Seq"""
+
+    def __init__(self, vocab: int, dim: int, dropout: float) -> None:
+        self.embedding = Embedding(vocab, dim, dropout)
+        self.project = parameter(dim, dim, bound=0)
+
+    def adjust_start(self) -> None:
+        array_namespace(self.project).copy_into(self.project, np.eye(len(self.project), dtype=np.float32))
+
+    def forward(self, tokens: Tokens) -> Seq:
+        u: Seq = self.embedding(tokens)
+        return u.with_x(u.x @ self.project)
+
+
+class TokenWeights(Layer):
+    """r_t = |ρ[w_t]| + 0.001, how much a word or subword counts; 0 under padding.   Seq -> [B, L]"""
 
     def __init__(self, vocab: int) -> None:
         self.weight = parameter(vocab, bound=0)
 
     def set(self, values: Any) -> None:
-        """Set the weights of all subwords."""
+        """Set the weights of the whole vocabulary."""
         array_namespace(self.weight).copy_into(self.weight, values)
 
     def forward(self, u: Seq) -> Array:
@@ -160,8 +176,8 @@ class SubwordWeights(Layer):
         known = u.mask & (u.ids < len(self.weight))
         return xp.where(u.mask, _positive(self.weight[xp.where(known, u.ids, PADDING)]), 0)
 
-    def of_subwords(self) -> Array:
-        """The weights of all subwords; those beyond them have that of padding."""
+    def of_vocabulary(self) -> Array:
+        """The weights of the whole vocabulary; other tokens have that of padding."""
         return _positive(self.weight)
 
 

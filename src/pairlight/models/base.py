@@ -38,7 +38,7 @@ class PairModel(Layer):
 
     paper: ClassVar[str] = ""
     family: ClassVar[str] = "composition"  # or interaction, lexical
-    inputs: InputSpec = InputSpec()  # how texts become ids
+    inputs: InputSpec = InputSpec()  # how texts become ids, with default settings
     statistics_are_weights: ClassVar[bool] = False  # whether later training must keep what `fit_statistics` computed
     bounded_score: ClassVar[bool] = False  # whether scores have limits, so that losses of labels must rescale them
     takes_evidence: ClassVar[bool] = True  # whether the score is added to that of static vectors, by default
@@ -66,6 +66,11 @@ class PairModel(Layer):
         if cls.takes_evidence and not settings.get("evidence", True):
             return {**PAPER_TRAINING, **cls.paper_training}
         return cls.training_defaults
+
+    @classmethod
+    def input_spec(cls, settings: Mapping[str, Any]) -> InputSpec:
+        """How texts become ids with these settings."""
+        return cls.inputs
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         raise TypeError(f"{type(self).__name__} defines no forward.")

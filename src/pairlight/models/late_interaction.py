@@ -1,22 +1,25 @@
-"""Late interaction: compares all subwords of two texts by static sentence-level vectors; it ranks well untrained."""
+"""Late interaction: compares all subwords (or words) of two texts by static vectors; it ranks well untrained."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
 from pairlight.kernels.native.pair_features import WordTable
 from pairlight.layers.basic import Linear
-from pairlight.layers.evidence import FEATURES, PairFeatures, start_linear, subword_idf
+from pairlight.layers.evidence import FEATURES, PairFeatures, scaled_idf, start_linear, subword_idf
 from pairlight.layers.heads import MLP
 from pairlight.layers.settings import Fraction, Size
-from pairlight.layers.subwords import ProjectedEmbedding, SubwordWeights
+from pairlight.layers.subwords import DIM, ProjectedEmbedding, ProjectedWords, TokenWeights
 from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import InputSpec
-from pairlight.text.tokenizer import TokenizedTexts
+from pairlight.text.tokenizer import SPECIAL, TokenizedTexts
+
+Units = Literal["subwords", "words"]
 
 
 class LateInteraction(DualEncoder[Seq]):
@@ -31,13 +34,18 @@ class LateInteraction(DualEncoder[Seq]):
     v is fitted to the training pairs first, then all but E is trained, D at a tenth of the learning rate and only for
     subwords of the training texts. With freeze=true, D stays zero.
 
+    With units=words, w_t is a word, E has the word vectors of the training option `vectors`, kept as they are by
+    default, and D is zero; words that training never saw count as rare ones.
+
     This model is ours: the idea of late interaction is that of ColBERT (Khattab and Zaharia, SIGIR 2020), on static
     vectors in place of a transformer. The vectors E come from the package wordllama.
 
     Settings:
+      units    what is compared: subwords, or words
+      dim      size of a word vector, with units=words
       k        number of largest similarities that enter the score
       hidden   hidden units of the network that corrects the linear score
-      dropout  share of the entries of each subword's vector set to zero in a training step
+      dropout  share of the entries of each vector set to zero in a training step
     """
 
     paper = "pairlight, after Khattab and Zaharia, SIGIR 2020"
@@ -48,11 +56,39 @@ class LateInteraction(DualEncoder[Seq]):
     statistics_are_weights = True  # the idf is where the weights of subwords start
     training_defaults = {"max_length": 64, "freeze": False}
 
-    def __init__(self, vocab: int, *, k: Size = 10, hidden: Size = 32, dropout: Fraction = 0.2) -> None:
-        self.embed = ProjectedEmbedding(dropout)
-        self.weights = SubwordWeights(vocab)
+    def __init__(
+        self,
+        vocab: int,
+        *,
+        units: Annotated[str, Units] = "subwords",
+        dim: Size = DIM,
+        k: Size = 10,
+        hidden: Size = 32,
+        dropout: Fraction = 0.2,
+    ) -> None:
+        self.embed: ProjectedEmbedding | ProjectedWords
+        if units == "words":
+            self.inputs = self.input_spec(self.settings)
+            self.embed = ProjectedWords(vocab, dim, dropout)
+        elif dim == DIM:
+            self.embed = ProjectedEmbedding(dropout)
+        else:
+            raise InputError(f"dim={dim}, but the vectors of subwords have {DIM} dimensions: leave it out.")
+        self.weights = TokenWeights(vocab)
         self.features = PairFeatures(k)
         self.linear, self.score = Linear(len(FEATURES) + k, 1), MLP(len(FEATURES) + k, hidden)
+
+    @classmethod
+    def input_spec(cls, settings: Mapping[str, Any]) -> InputSpec:
+        if settings.get("units") == "words":
+            return InputSpec(pretrained_vectors=True, random_oov=False)
+        return cls.inputs
+
+    @classmethod
+    def training_options(cls, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        if settings.get("units") == "words":
+            return {"max_length": 64, "normalize": False}  # the length of a static vector says how much its word counts
+        return cls.training_defaults
 
     def init_weights(self, scale: float) -> None:
         import torch
@@ -61,23 +97,37 @@ class LateInteraction(DualEncoder[Seq]):
         with torch.no_grad():
             for array in self.score.out.parameters():
                 array.zero_()
+            if isinstance(self.embed, ProjectedWords):
+                self.embed.embedding.weight.uniform_(-scale, scale)
+                self.embed.embedding.weight[: len(SPECIAL)] = 0
         start_linear(self.linear)
-        self.weights.set(subword_idf(np.zeros(len(self.weights.weight), np.int64), 0))
+        self.weights.set(self._idf(np.zeros(len(self.weights.weight), np.int64), 0))
 
     def fit_statistics(self, texts: TokenizedTexts, pairs: Pairs) -> None:
         numbers, rights = np.unique(np.concatenate([pairs.left, pairs.right])), np.unique(pairs.right)
         frequency = document_frequency(texts, numbers, len(self.weights.weight))[:-1]
-        self.weights.set(subword_idf(frequency, len(numbers)))
+        self.weights.set(self._idf(frequency, len(numbers)))
         self.features.set_average_length(float(texts.lengths[rights].mean()))
 
+    def _idf(self, frequency: Any, texts: int) -> np.ndarray:
+        words = isinstance(self.embed, ProjectedWords)
+        return scaled_idf(frequency, texts + 1) if words else subword_idf(frequency, texts)
+
     def tune_vectors(self, texts: TokenizedTexts) -> None:
-        self.embed.tune(np.unique(texts.ids))
+        if isinstance(self.embed, ProjectedEmbedding):
+            self.embed.tune(np.unique(texts.ids))
 
     def prepare_state(self, state: Mapping[str, Any]) -> None:
-        if "embed.rows" in state:
+        if isinstance(self.embed, ProjectedEmbedding) and "embed.rows" in state:
             self.embed.tune(np.asarray(state["embed.rows"]))
 
+    @property
+    def word_vectors(self) -> Array | None:
+        return self.embed.embedding.weight if isinstance(self.embed, ProjectedWords) else None
+
     def slow_parameters(self) -> list[Any]:
+        if isinstance(self.embed, ProjectedWords):
+            return [self.embed.embedding.weight] if self.embed.embedding.weight.requires_grad else []
         return [] if self.embed.change is None else [self.embed.change]
 
     def encode_left(self, tokens: Tokens) -> Seq:
@@ -95,8 +145,10 @@ class LateInteraction(DualEncoder[Seq]):
         return self.linear
 
     def linear_features(self, left: Tokens, right: Tokens) -> Array:
-        if self.features.can_fuse(self.weights.weight, self.embed, self.weights):
-            words = WordTable(*self.embed.unit_rows(left, right), self.weights.of_subwords())
+        embed = self.embed
+        # The kernel needs a table of all tokens, which words that training never saw are not in.
+        if isinstance(embed, ProjectedEmbedding) and self.features.can_fuse(self.weights.weight, embed, self.weights):
+            words = WordTable(*embed.unit_rows(left, right), self.weights.of_vocabulary())
             return self.features.of_tokens(words, left, right)
         u, v = self.encode_left(left), self.encode_right(right)
         f: Array = self.features(u, v, self.weights(u), self.weights(v))

@@ -33,7 +33,7 @@ def initialize_model(
     """A tokenizer for the words of the pairs and an untrained model, or `init` extended by new words."""
     if model_class(name).takes_evidence:
         settings = {"evidence": True} | settings
-    inputs = model_class(name).inputs
+    inputs = model_class(name).input_spec(settings)
     reporter.say("Building the vocabulary.")
     if init is None:
         tokenizer = fit_tokenizer(pairs.texts, inputs, min_count=config.min_count)
@@ -64,10 +64,13 @@ def initialize_model(
 def untrained_model(name: str, settings: Mapping[str, Any]) -> TrainedModel:
     """A model that knows no words of its own and scores by its evidence."""
     kind = model_class(name)
-    config = TrainingConfig.of(kind.training_options(settings), {"vectors": "none"})
+    inputs = kind.input_spec(settings)
+    # Evidence has vectors of its own; another model that can score untrained does so by those of words.
+    vectors = "wordllama" if inputs.pretrained_vectors and not kind.takes_evidence else "none"
+    config = TrainingConfig.of(kind.training_options(settings), {"vectors": vectors})
     if kind.takes_evidence:
         settings = {"evidence": True} | dict(settings)
-    tokenizer = fit_tokenizer([], kind.inputs)
+    tokenizer = fit_tokenizer([], inputs)
     torch.manual_seed(config.seed)
     model = build(name, tokenizer.vocab_size, **settings)
     if model.linear_layer() is None:

@@ -220,7 +220,8 @@ def prepare_training(
     metric = default_metric(dev) if config.metric == "auto" else config.metric
     chosen = {"loss": loss, "metric": metric}
     if config.vectors == "auto":
-        chosen["vectors"] = choose_vectors(pairs.texts) if kind.inputs.pretrained_vectors else "none"
+        has_vectors = kind.input_spec(settings).pretrained_vectors
+        chosen["vectors"] = choose_vectors(pairs.texts) if has_vectors else "none"
     config = TrainingConfig.of(defaults, {**options, **chosen})
     place = _torch_device(device)
     if init is not None and init.name != model:

@@ -21,7 +21,8 @@ def explain_features(pair: TracedPair, layer: PairFeatures, call: LayerCall, fin
         for name, part, value, part_weight in zip(FEATURES, parts, values, weight.tolist(), strict=False)
     ]
     if layer.k:
-        facts.append(Fact(f"{layer.k} most similar pairs of subwords", contribution=sum(parts[len(FEATURES) :])))
+        units = "words" if pair.trace.model.inputs.input_kind == "words" else "subwords"
+        facts.append(Fact(f"{layer.k} most similar pairs of {units}", contribution=sum(parts[len(FEATURES) :])))
     if linear.bias is not None:
         facts.append(Fact("constant", contribution=float(linear.bias[0])))
     total = sum(fact.contribution or 0 for fact in facts)
