@@ -7,9 +7,10 @@ BROWSER := $(VENV)/.looked
 PEERS := $(VENV)/.peers
 SPHINX := $(VENV)/.docs
 HARD := $(VENV)/.hard
+RAY := $(VENV)/.ray
 KERNELS := src/pairlight/kernels/native
 
-.PHONY: demo test test-slow test-clients test-hard check bench docs clean
+.PHONY: demo test test-slow test-clients test-hard test-cluster check bench docs clean
 
 demo: $(READY)
 	$(BIN)/pairlight demo
@@ -41,6 +42,10 @@ build/clients-%/.ready: tests/clients/%.txt
 test-hard: $(READY) $(HARD)
 	$(BIN)/pytest -m hard tests/hard
 
+# Jobs on Ray, with several nodes on this machine that are taken away.
+test-cluster: $(READY) $(RAY)
+	$(BIN)/pytest -m cluster tests/cluster
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -71,6 +76,10 @@ $(SPHINX): $(READY)
 $(HARD): $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,hard]'
 	touch $(HARD)
+
+$(RAY): $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,cluster]'
+	touch $(RAY)
 
 # A browser and fonts for the tests of pages and images, tried once. Where they can't be installed, those tests skip.
 $(BROWSER): | $(READY)

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "pairlight"
 PACKAGES = ["core", "text", "data", "datasets", "kernels", "layers", "models", "evaluation", "inference", "training"]
-PACKAGES += ["explain", "matcher", "search", "experiments", "serve", "integrations", "cli"]
+PACKAGES += ["explain", "matcher", "search", "batch", "experiments", "cluster", "serve", "integrations", "cli"]
 WITHOUT_TORCH = ["core", "text", "data", "datasets", "evaluation", "kernels/native"]
 HEAVY = {"torch", "numpy", "gensim", "tokenizers", "pandas", "bm25s", "ir_measures", "scipy", "matplotlib"}
 
@@ -58,6 +58,13 @@ def test_a_package_that_needs_no_pytorch_does_not_import_it(package):
     files = [file for file in modules() if (SOURCE / package) in file.parents]
     assert files
     assert not [file.name for file in files if any(name.split(".")[0] == "torch" for name in imported(file))]
+
+
+def test_only_the_package_for_clusters_imports_ray_and_it_stays_small():
+    users = {package_of(file) for file in modules() if any(name.split(".")[0] == "ray" for name in imported(file))}
+    assert users == {"cluster"}
+    lines = [len(file.read_text(encoding="utf-8").splitlines()) for file in (SOURCE / "cluster").glob("*.py")]
+    assert 0 < sum(lines) < 800
 
 
 def test_explanations_and_layers_do_not_know_models_by_name():

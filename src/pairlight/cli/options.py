@@ -1,8 +1,8 @@
 """Options that several commands share: columns of a file, training options, settings of a model, threads, JSON."""
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import Field, dataclass, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +28,12 @@ Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of
 TextColumn = Annotated[str, typer.Option("--text", help="Column of the texts, if the file is a table.")]
 IdColumn = Annotated[str, typer.Option("--id", help="Column of the texts' ids, if the file is a table.")]
 Folder = Annotated[Path | None, typer.Option("--folder", help="Folder with the files of a named dataset.")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", help="Run on Ray: the address of a cluster, or auto for the one that runs here or a local one."
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result in the output folder.")]
 
 
@@ -91,20 +97,26 @@ class Columns:
         self._say(source, report, reporter)
         return pairs
 
-    def read_with_table(self, source: str, reporter: "ProgressReporter") -> "tuple[Pairs, SourceTable]":
-        """Read the pairs of a file without labels, and all columns of the file."""
-        from pairlight.data.readers import read_pairs_and_table
+    def read_with_tables(
+        self, source: str, reporter: "ProgressReporter", rows: int | None
+    ) -> "Iterator[tuple[Pairs, SourceTable]]":
+        """Read the pairs of a file without labels, and all columns of the file, at most `rows` at a time."""
+        from pairlight.data.readers import PairsAndTables, ReadReport
 
-        pairs, table, report = read_pairs_and_table(
+        reader = PairsAndTables(
             source,
             left=self.left,
             right=self.right,
             left_id=self.left_id,
             right_id=self.right_id,
             skip_bad_rows=self.skip_bad_rows,
+            rows=rows,
         )
-        self._say(source, report, reporter)
-        return pairs, table
+        for number, read in enumerate(reader):
+            if number == 0:
+                self._say(source, ReadReport(0, columns=reader.report.columns), reporter)
+            yield read
+        self._say(source, replace(reader.report, columns={}), reporter)
 
     def read_splits(self, source: str, reporter: "ProgressReporter", *, need_label: bool | None = True) -> "Splits":
         """Load all splits of a named dataset; a file is the split `train`."""

@@ -1,82 +1,162 @@
-"""`pairlight score`: score every pair of a file."""
+"""`pairlight score`: score every pair of a file, or of a folder of Parquet files."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairlight.cli.options import Columns, Model, Threads, with_columns
+from pairlight.cli.options import Cluster, Columns, Model, Threads, with_columns
+from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
 from pairlight.core.progress import progress_reporter
 
 if TYPE_CHECKING:
+    from pairlight.batch.score import ScoreJob
     from pairlight.data.source_table import SourceTable
 
-PROBABILITY, PREDICTED_LABEL = "probability", "predicted_label"  # columns that are added on request
+INTERRUPTED = 130  # exit code
 
 
 @with_columns(label=False)
 def score(
     model: Model,
-    pairs: Annotated[str, typer.Argument(help="File of pairs (.tsv, .csv, .jsonl, .parquet); labels are not needed.")],
+    pairs: Annotated[
+        str,
+        typer.Argument(
+            help="File of pairs (.tsv, .csv, .jsonl, .parquet), or Parquet files: a folder, a glob or a URL. Labels "
+            "are not needed."
+        ),
+    ],
     out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Write to this file (.tsv, .csv, .jsonl or .parquet) instead of printing TSV."),
+        str | None,
+        typer.Option(
+            "--out",
+            help="Write to this file (.tsv, .csv, .jsonl or .parquet) instead of printing TSV; for Parquet files, to "
+            "this folder or URL.",
+        ),
     ] = None,
     probability: Annotated[bool, typer.Option("--probability", help="Add calibrated probabilities.")] = False,
     as_label: Annotated[
         bool, typer.Option("--as-label", help="Add the predicted label, on the scale of the labels of dev.")
     ] = False,
     score_column: Annotated[str, typer.Option("--score-column", help="Name of the column for the scores.")] = "score",
+    cluster: Cluster = None,
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of TSV.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON lines instead of TSV, or the report of a folder as JSON.")
+    ] = False,
     *,
     columns: Columns,
 ) -> None:
     """Score every pair of a file.
 
-    The result has all columns and rows of the file in their order, and the scores as one more column.
+    The result has all columns and rows of the file in their order, and the scores as one more column. A file is read
+    and written in parts, so it may be larger than memory.
+
+    Where --out is a folder, every block of the Parquet files becomes a file there; rows that cannot be scored go to
+    its subfolder _bad. Run the same command again to continue after it was stopped.
     """
+    from pairlight.batch.score import ScoreJob
     from pairlight.data.source_table import OUTPUT_FORMATS
 
+    job = ScoreJob(str(model), out or "", columns.left, columns.right, score_column, probability, as_label)
+    suffix = "" if out is None else Path(out).suffix.removeprefix(".")
+    if cluster is not None or (out is not None and _is_parquet_folder(pairs) and suffix not in OUTPUT_FORMATS):
+        if out is None or suffix in OUTPUT_FORMATS:
+            raise InputError("Give a folder for the scores of Parquet files.", option="out")
+        _score_blocks(job, pairs, cluster, threads, as_json)
+        return
     if out is not None and as_json:
         raise InputError(f"--json prints the scores and --out {out} writes them to a file: give one of the two.")
-    if out is not None and out.suffix.removeprefix(".") not in OUTPUT_FORMATS:
+    if out is not None and suffix not in OUTPUT_FORMATS:
         raise InputError(f"{out} has an unknown extension: use .tsv, .csv, .jsonl or .parquet.", option="out")
-    from pairlight.matcher import Matcher
+    kind = suffix or ("jsonl" if as_json else "tsv")
+    count = 0
+
+    def scored() -> "Iterator[SourceTable]":
+        from pairlight.core.notes import first_of_each_kind
+        from pairlight.data.blocks import ROWS
+        from pairlight.data.source_table import reads_whole
+        from pairlight.matcher import Matcher
+
+        nonlocal count
+        configure_process(threads)
+        matcher = Matcher.load(model)
+        warned: set[str] = set()
+        with progress_reporter() as reporter:
+            for read, table in columns.read_with_tables(pairs, reporter, None if reads_whole(pairs, kind) else ROWS):
+                _check_names(pairs, table.names, job)
+                reporter.update("Scoring", 0.0, f"{count:,} pairs")
+                with first_of_each_kind(warned):
+                    added = job.predict(matcher, read)
+                count += len(read)
+                yield table.with_columns({name: values.tolist() for name, values in added.items()})
+
+    if out is not None:
+        from pairlight.data.source_table import write_tables
+
+        write_tables(Path(out), scored())
+        print(f"Wrote the scores of {count:,} pairs to {out}")
+        return
+    for number, table in enumerate(scored()):
+        sys.stdout.writelines(table.text(kind, header=number == 0))
+
+
+def _is_parquet_folder(source: str) -> bool:
+    from pairlight.core.storage import is_url
+
+    return is_url(source) or "*" in source or Path(source).is_dir() or source.lower().endswith(".parquet")
+
+
+def _score_blocks(job: "ScoreJob", source: str, cluster: str | None, threads: int | None, as_json: bool) -> None:
+    from dataclasses import replace
+
+    from pairlight.batch.job import BAD, Runner, run_here, run_job
+    from pairlight.core.storage import join
+    from pairlight.data.blocks import open_parquet, plan_blocks
+    from pairlight.data.columns import Column, TableColumns
 
     configure_process(threads)
-    matcher = Matcher.load(model)
     with progress_reporter() as reporter:
-        read, table = columns.read_with_table(pairs, reporter)
-        wanted = {"probability": PROBABILITY} if probability else {}
-        wanted |= {"as_label": PREDICTED_LABEL} if as_label else {}
-        _check_names(pairs, table, score_column, wanted)
-        reporter.update("Scoring", 0.0)
-        added = {score_column: matcher.predict(read).tolist()}
-        if probability:
-            added[PROBABILITY] = matcher.predict(read, as_probability=True).tolist()
-        if as_label:
-            added[PREDICTED_LABEL] = matcher.predict(read, as_label=True).tolist()
-    scored = table.with_columns(added)
-    if out is not None:
-        scored.write(out)
-        print(f"Wrote the scores of {len(read):,} pairs to {out}")
+        columns = TableColumns([Column("left", job.left), Column("right", job.right)])
+        blocks = plan_blocks(source, columns)
+        job = replace(job, left=columns.used["left"], right=columns.used["right"])
+        with open_parquet(blocks[0].path) as file:
+            _check_names(source, file.schema_arrow.names, job)
+        runner: Runner = run_here
+        if cluster is not None:
+            from pairlight.cluster.blocks import ray_runner
+
+            runner = ray_runner(cluster)
+        try:
+            report = run_job(job, blocks, runner, reporter)
+        except KeyboardInterrupt:
+            reporter.say("Interrupted: run the same command again to continue.")
+            raise typer.Exit(INTERRUPTED) from None
+    pairs, bad = report.counts["rows"] - report.counts["bad"], report.counts["bad"]
+    if as_json:
+        print_json({"out": job.out, "blocks": report.blocks, "resumed": report.resumed, "pairs": pairs, "bad": bad})
         return
-    sys.stdout.writelines(scored.text("jsonl" if as_json else "tsv"))
+    print(f"Wrote the scores of {pairs:,} pairs to {job.out}")
+    if bad:
+        print(f"{bad:,} rows cannot be scored: they are in {join(job.out, BAD)} with the reasons")
 
 
-def _check_names(source: str, table: "SourceTable", score_column: str, wanted: dict[str, str]) -> None:
+def _check_names(source: str, names: list[str], job: "ScoreJob") -> None:
     """Raise an InputError if the file has a column with the name of one that is added."""
-    if score_column in table.names:
+    from pairlight.batch.score import PROBABILITY
+
+    if job.score_column in names:
         raise InputError(
-            f"{source} has a column {score_column!r} already: choose another name for the scores.",
+            f"{source} has a column {job.score_column!r} already: choose another name for the scores.",
             option="score_column",
         )
-    for option, name in wanted.items():
-        if name in (*table.names, score_column):
+    for name in job.columns[1:]:
+        if name in (*names, job.score_column):
             raise InputError(
-                f"{source} has a column {name!r} already: rename it, or remove this option.", option=option
+                f"{source} has a column {name!r} already: rename it, or remove this option.",
+                option="probability" if name == PROBABILITY else "as_label",
             )

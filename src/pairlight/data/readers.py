@@ -1,7 +1,7 @@
 """Reads tables of text pairs from files, lists and data frames."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
 from pathlib import Path
@@ -53,23 +53,39 @@ def read_pairs(
             raise InputError("These Pairs have no labels: pass label=... to Pairs.of.", option="label")
         return source, ReadReport(len(source))
     columns = _pair_columns(left, right, label, left_id, right_id, need_label)
-    return _read(source, columns, header, skip_bad_rows, need_label)
+    reader = _PairsReader(source, columns, header, skip_bad_rows, need_label)
+    (pairs,) = reader
+    return pairs, reader.report
 
 
-def read_pairs_and_table(
-    source: str | Path,
-    *,
-    left: str = "left",
-    right: str = "right",
-    left_id: str = "left_id",
-    right_id: str = "right_id",
-    skip_bad_rows: bool = False,
-) -> tuple[Pairs, SourceTable, ReadReport]:
-    """Read the pairs of a file without labels, and all columns of their rows, to write them again with scores."""
-    columns = _pair_columns(left, right, "label", left_id, right_id, False)
-    rows = SourceTableBuilder(WholeRows())
-    pairs, report = _read(source, columns, None, skip_bad_rows, False, rows)
-    return pairs, rows.table(), report
+class PairsAndTables:
+    """Reads the pairs of a file without labels, and all columns of their rows, to write them again with scores.
+
+    Iterating gives at most `rows` pairs at a time with their columns; `report` is complete after the last ones.
+    """
+
+    def __init__(
+        self,
+        source: str | Path,
+        *,
+        left: str = "left",
+        right: str = "right",
+        left_id: str = "left_id",
+        right_id: str = "right_id",
+        skip_bad_rows: bool = False,
+        rows: int | None = None,
+    ) -> None:
+        columns = _pair_columns(left, right, "label", left_id, right_id, False)
+        self._whole = SourceTableBuilder(WholeRows())
+        self._reader = _PairsReader(source, columns, None, skip_bad_rows, False, self._whole, rows)
+
+    def __iter__(self) -> Iterator[tuple[Pairs, SourceTable]]:
+        for pairs in self._reader:
+            yield pairs, self._whole.table()
+
+    @property
+    def report(self) -> ReadReport:
+        return self._reader.report
 
 
 def _pair_columns(
@@ -86,36 +102,57 @@ def _pair_columns(
     )
 
 
-def _read(
-    source: Any,
-    columns: TableColumns,
-    header: Sequence[str] | None,
-    skip_bad_rows: bool,
-    need_label: bool | None,
-    whole: SourceTableBuilder | None = None,
-) -> tuple[Pairs, ReadReport]:
-    table = open_table(source, columns, header, None if whole is None else whole.rows)
-    builder = _PairsBuilder(need_label)
-    count = skipped = 0
-    first_errors: list[str] = []
-    for number, row in table.rows:
-        count += 1
-        fault = row if isinstance(row, str) else builder.add(row)
-        if fault is None:
-            if whole is not None:
-                whole.keep()
-            continue
-        error = f"{table.name}, {table.unit} {number}: {fault}"
-        if not skip_bad_rows:
+class _PairsReader:
+    """Gives the pairs of a source, at most `rows` at a time, and reports what was read so far."""
+
+    def __init__(
+        self,
+        source: Any,
+        columns: TableColumns,
+        header: Sequence[str] | None,
+        skip_bad_rows: bool,
+        need_label: bool | None,
+        whole: SourceTableBuilder | None = None,
+        rows: int | None = None,
+    ) -> None:
+        self.table = open_table(source, columns, header, None if whole is None else whole.rows)
+        self.columns, self.skip_bad_rows, self.need_label, self.whole = columns, skip_bad_rows, need_label, whole
+        self.rows = rows
+        self.count = self.skipped = 0
+        self.first_errors: list[str] = []
+
+    def __iter__(self) -> Iterator[Pairs]:
+        builder = _PairsBuilder(self.need_label)
+        for number, row in self.table.rows:
+            self.count += 1
+            fault = row if isinstance(row, str) else builder.add(row)
+            if fault is not None:
+                self._skip(f"{self.table.name}, {self.table.unit} {number}: {fault}")
+                continue
+            if self.whole is not None:
+                self.whole.keep()
+            if len(builder.left) == self.rows:
+                yield builder.pairs()
+                builder = _PairsBuilder(self.need_label)
+        if not self.count:
+            raise InputError(f"{self.table.name} contains no pairs: give at least one row.")
+        if self.skipped == self.count:
+            raise InputError(
+                f"All {self.count} rows of {self.table.name} are bad. The first error: {self.first_errors[0]}"
+            )
+        if builder.left:
+            yield builder.pairs()
+
+    @property
+    def report(self) -> ReadReport:
+        return ReadReport(self.count, self.skipped, tuple(self.first_errors), self.columns.used)
+
+    def _skip(self, error: str) -> None:
+        if not self.skip_bad_rows:
             raise InputError(f"{error} Or pass skip_bad_rows=True to leave out bad rows.", option="skip_bad_rows")
-        skipped += 1
-        if skipped <= _MAX_ERRORS:
-            first_errors.append(error)
-    if not count:
-        raise InputError(f"{table.name} contains no pairs: give at least one row.")
-    if skipped == count:
-        raise InputError(f"All {count} rows of {table.name} are bad. The first error: {first_errors[0]}")
-    return builder.pairs(), ReadReport(count, skipped, tuple(first_errors), columns.used)
+        self.skipped += 1
+        if self.skipped <= _MAX_ERRORS:
+            self.first_errors.append(error)
 
 
 class _PairsBuilder:

@@ -4,7 +4,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ class SourceTable:
         rows = [[*row, *values] for row, *values in zip(self.rows, *rounded, strict=True)]
         return replace(self, names=[*self.names, *added], rows=rows)
 
-    def text(self, kind: str) -> Iterator[str]:
+    def text(self, kind: str, header: bool = True) -> Iterator[str]:
         """The lines of the table as tsv, csv or jsonl."""
         if kind == "jsonl":
             self._check_distinct(kind)
@@ -42,23 +43,15 @@ class SourceTable:
                 found = {name: each for name, each in zip(self.names, row, strict=True) if each is not _ABSENT}
                 yield json.dumps(_unicode(found), ensure_ascii=False, default=str) + "\n"
             return
-        yield _line(self.names, kind)
+        if header:
+            yield _line(self.names, kind)
         for row in self.rows:
             yield _line([_text(each) for each in row], kind)
 
-    def write(self, path: Path) -> None:
-        """Write the table in the format of the file's extension, atomically."""
-        kind = path.suffix.removeprefix(".")
-        with atomic_write(path) as file:
-            if kind == "parquet":
-                self._write_parquet(file)
-            else:
-                file.writelines(line.encode("utf-8") for line in self.text(kind))
-
-    def _write_parquet(self, file: Any) -> None:
+    def arrow(self) -> Any:
+        """The table in Arrow's format."""
         try:
             import pyarrow as pa
-            import pyarrow.parquet as pq
         except ImportError:
             raise InputError("Writing Parquet needs pyarrow: pip install 'pairlight[parquet]'.", option="out") from None
         self._check_distinct("parquet")
@@ -72,7 +65,7 @@ class SourceTable:
                 columns.append(pa.array(_unicode(present)))
             except pa.ArrowException:  # JSON values of different types
                 columns.append(pa.array([None if each is None else _text(each) for each in present]))
-        pq.write_table(pa.table(dict(zip(self.names, columns, strict=True))), file)
+        return pa.table(dict(zip(self.names, columns, strict=True)))
 
     def _check_distinct(self, kind: str) -> None:
         repeated = next((name for name in self.names if self.names.count(name) > 1), None)
@@ -82,6 +75,31 @@ class SourceTable:
                 "write .tsv or .csv.",
                 option="out",
             )
+
+
+def write_tables(path: Path, tables: Iterable[SourceTable]) -> None:
+    """Write tables with the same columns into one file in the format of its extension, atomically."""
+    kind = path.suffix.removeprefix(".")
+    with atomic_write(path) as file, ExitStack() as stack:
+        writer: Any = None
+        for number, table in enumerate(tables):
+            if kind != "parquet":
+                file.writelines(line.encode("utf-8") for line in table.text(kind, header=number == 0))
+                continue
+            arrow = table.arrow()
+            if writer is None:
+                from pyarrow.parquet import ParquetWriter
+
+                writer = stack.enter_context(ParquetWriter(file, arrow.schema))
+            writer.write_table(arrow)
+
+
+def reads_whole(source: str, kind: str) -> bool:
+    """Whether a file must be read whole before it is written in this format.
+
+    The columns of a table of JSON lines are known when all of its lines are read.
+    """
+    return kind != "jsonl" and source.lower().endswith((".jsonl", ".jsonl.gz"))
 
 
 class SourceTableBuilder:
@@ -96,10 +114,12 @@ class SourceTableBuilder:
         self._kept.append(self.rows.last)
 
     def table(self) -> SourceTable:
+        """The rows that were kept since the last call."""
+        kept, self._kept = self._kept, []
         if self.rows.names:
-            return SourceTable(self.rows.names, [list(row) for row in self._kept], self.rows.schema)
-        names = list(dict.fromkeys(key for row in self._kept for key in row))
-        return SourceTable(names, [[row.get(name, _ABSENT) for name in names] for row in self._kept])
+            return SourceTable(self.rows.names, [list(row) for row in kept], self.rows.schema)
+        names = list(dict.fromkeys(key for row in kept for key in row))
+        return SourceTable(names, [[row.get(name, _ABSENT) for name in names] for row in kept])
 
 
 def _line(values: Sequence[str], kind: str) -> str:

@@ -1,0 +1,117 @@
+"""Runs a job over the blocks of a table into an output folder: each block exactly once, and resumable.
+
+A block is finished when its marker is there, which is written after everything else of the block. The names of a
+block's files depend only on the block, so a block that is processed again after a crash replaces them.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pairlight.core.errors import InputError
+from pairlight.core.progress import ProgressReporter
+from pairlight.core.storage import exists, join, names_in, open_file, write_file
+from pairlight.data.blocks import Block, blocks_digest
+
+JOB, DONE, BAD = "_job.json", "_done", "_bad"
+
+Counts = dict[str, int]  # what was made of a block: rows, bad rows, ...
+ProcessBlock = Callable[[Block], Counts]
+
+
+class BlockJob(Protocol):
+    """What is done with every block. It is sent to other processes, which open it once."""
+
+    @property
+    def out(self) -> str:
+        """The folder or URL that results are written to."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """The model: a folder, or the name of a ready-made one."""
+        ...
+
+    def identity(self) -> dict[str, Any]:
+        """What the result depends on besides the blocks; a folder is continued only by the same job."""
+        ...
+
+    def open(self) -> ProcessBlock:
+        """Load what is needed, such as a model; the function writes the result of a block to `out`."""
+        ...
+
+
+Runner = Callable[[BlockJob, Sequence[Block]], Iterator[Counts]]  # yields after every finished block
+
+
+@dataclass(frozen=True)
+class JobReport:
+    """What a job has done, earlier runs into the same folder included."""
+
+    blocks: int
+    resumed: int  # blocks that earlier runs had finished
+    counts: Counts  # sums over all blocks
+
+
+def run_job(job: BlockJob, blocks: Sequence[Block], runner: Runner, reporter: ProgressReporter) -> JobReport:
+    """Process the blocks that are not finished yet."""
+    _claim(job, blocks)
+    finished = set(names_in(join(job.out, DONE)))
+    pending = [block for block in blocks if _marker(block) not in finished]
+    resumed = len(blocks) - len(pending)
+    if resumed:
+        reporter.say(f"{resumed:,} of {len(blocks):,} blocks are finished already.")
+    total = sum(block.rows for block in blocks)
+    done = total - sum(block.rows for block in pending)
+    reporter.update("Working", done / total, f"{done:,} of {total:,} rows")
+    for counts in runner(job, pending):
+        done += counts["rows"]
+        reporter.update("Working", done / total, f"{done:,} of {total:,} rows")
+    sums: Counter[str] = Counter()
+    for block in blocks:
+        with open_file(join(job.out, DONE, _marker(block))) as file:
+            sums.update(json.load(file))
+    return JobReport(len(blocks), resumed, dict(sums))
+
+
+def run_here(job: BlockJob, blocks: Sequence[Block]) -> Iterator[Counts]:
+    """Run a job in this process."""
+    if blocks:
+        process = job.open()
+        for block in blocks:
+            yield finish_block(job, process, block)
+
+
+def finish_block(job: BlockJob, process: ProcessBlock, block: Block) -> Counts:
+    """Process a block and write its marker."""
+    counts = process(block)
+    with write_file(join(job.out, DONE, _marker(block))) as file:
+        file.write(json.dumps(counts).encode())
+    return counts
+
+
+def _marker(block: Block) -> str:
+    return f"{block.name}.json"
+
+
+def _claim(job: BlockJob, blocks: Sequence[Block]) -> None:
+    """Make sure that the folder is empty, or that what is in it was made by the same job."""
+    identity = json.loads(json.dumps({**job.identity(), "blocks": blocks_digest(blocks)}))
+    path = join(job.out, JOB)
+    if exists(path):
+        with open_file(path) as file:
+            found = json.load(file)
+        different = sorted(name for name in identity.keys() | found.keys() if identity.get(name) != found.get(name))
+        if different:
+            raise InputError(
+                f"{job.out} has the result of another job (its {' and '.join(different)} differ): choose another "
+                "folder.",
+                option="out",
+            )
+        return
+    if names_in(job.out):
+        raise InputError(f"{job.out} is not empty: choose another folder.", option="out")
+    with write_file(path) as file:
+        file.write(json.dumps(identity, indent=2).encode())

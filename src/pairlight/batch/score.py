@@ -1,0 +1,132 @@
+"""Scores the pairs of Parquet files block by block, into a folder of Parquet files."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairlight.batch.job import BAD, Counts, ProcessBlock
+from pairlight.core.notes import first_of_each_kind
+from pairlight.core.storage import join, write_file
+from pairlight.data.blocks import Block, read_block
+from pairlight.data.pairs import Pairs
+from pairlight.text.checks import short_repr, text_fault
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from pairlight.matcher import Matcher
+
+ROW, REASON = "bad_row", "bad_reason"  # columns of bad rows: the number in the file, from 1 on, and what is wrong
+PROBABILITY, PREDICTED_LABEL = "probability", "predicted_label"  # columns that are added on request
+
+
+@dataclass(frozen=True)
+class ScoreJob:
+    """Scores each block into a Parquet file with all its columns; rows that cannot be scored go to `_bad`."""
+
+    model: str
+    out: str
+    left: str = "left"
+    right: str = "right"
+    score_column: str = "score"
+    probability: bool = False
+    as_label: bool = False
+
+    def identity(self) -> dict[str, Any]:
+        from pairlight.matcher import Matcher
+
+        matcher = Matcher.load(self.model)
+        self.predict(matcher, Pairs.of(["a"], ["a"]))  # an error now if the model is not calibrated
+        settings = {name: value for name, value in asdict(self).items() if name not in ("model", "out")}
+        return {"job": "score", "model": matcher.scorer.fingerprint(), **settings}
+
+    def open(self) -> ProcessBlock:
+        from pairlight.matcher import Matcher
+
+        return partial(self._process, Matcher.load(self.model), set())
+
+    def predict(self, matcher: "Matcher", pairs: Pairs) -> dict[str, NDArray[np.float32]]:
+        """The columns that are added."""
+        added = {self.score_column: matcher.predict(pairs)}
+        if self.probability:
+            added[PROBABILITY] = matcher.predict(pairs, as_probability=True)
+        if self.as_label:
+            added[PREDICTED_LABEL] = matcher.predict(pairs, as_label=True)
+        return added
+
+    def score_table(self, matcher: "Matcher", table: "pa.Table") -> "tuple[pa.Table, dict[int, str]]":
+        """The rows that can be scored, with their scores, and what is wrong with each of the others by its number."""
+        import pyarrow as pa
+
+        sides = [table.column(name).to_pylist() for name in (self.left, self.right)]
+        faults = {
+            i: f"the {side} text {short_repr(text)} {fault}"
+            for side, texts in zip(("left", "right"), sides, strict=True)
+            for i, text in enumerate(texts)
+            if (fault := text_fault(text)) is not None
+        }
+
+        def predict(rows: Sequence[int]) -> dict[str, NDArray[np.float32]]:
+            return self.predict(matcher, Pairs.of(*([side[i] for i in rows] for side in sides)))
+
+        good = [i for i in range(len(table)) if i not in faults]
+        parts = list(_isolate(predict, good, faults))
+        if faults:
+            table = table.take(pa.array([i for i in good if i not in faults], pa.int64()))
+        for name in self.columns:
+            values = np.concatenate([np.zeros(0, np.float32), *(part[name] for part in parts)])
+            table = table.append_column(name, pa.array(values))
+        return table, faults
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns that are added."""
+        wanted = {PROBABILITY: self.probability, PREDICTED_LABEL: self.as_label}
+        return [self.score_column, *(name for name, is_wanted in wanted.items() if is_wanted)]
+
+    def _process(self, matcher: "Matcher", warned: set[str], block: Block) -> Counts:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        bad: list[pa.Table] = []
+        rows = 0
+        with write_file(join(self.out, f"{block.name}.parquet")) as file, ExitStack() as stack:
+            writer = None
+            for table in read_block(block):
+                with first_of_each_kind(warned):
+                    scored, faults = self.score_table(matcher, table)
+                writer = writer or stack.enter_context(pq.ParquetWriter(file, scored.schema))
+                writer.write_table(scored)
+                if faults:
+                    at = sorted(faults)
+                    numbers = pa.array([block.start + rows + i + 1 for i in at])
+                    reasons = pa.array([faults[i] for i in at])
+                    bad.append(table.take(at).append_column(ROW, numbers).append_column(REASON, reasons))
+                rows += len(table)
+        if bad:
+            with write_file(join(self.out, BAD, f"{block.name}.parquet")) as file:
+                pq.write_table(pa.concat_tables(bad), file)
+        return {"rows": rows, "bad": sum(map(len, bad))}
+
+
+Part = TypeVar("Part")
+
+
+def _isolate(predict: Callable[[Sequence[int]], Part], rows: Sequence[int], faults: dict[int, str]) -> Iterator[Part]:
+    """The predictions of these rows in parts; rows that the model fails on are put into `faults` instead."""
+    if not rows:
+        return
+    try:
+        yield predict(rows)
+    except Exception as error:  # whatever a text can cause: one row must not stop a job of a day
+        if len(rows) == 1:
+            faults[rows[0]] = f"it cannot be scored ({type(error).__name__}: {error})."
+            return
+        middle = len(rows) // 2
+        yield from _isolate(predict, rows[:middle], faults)
+        yield from _isolate(predict, rows[middle:], faults)

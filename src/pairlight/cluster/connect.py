@@ -1,0 +1,97 @@
+"""Connects to a Ray cluster, or starts a local one, and turns Ray's errors into ours."""
+
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pairlight.core.errors import InputError
+from pairlight.inference.ready_made import resolve_model
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+AUTO = "auto"
+OBJECT_STORE = 200_000_000  # bytes of a local cluster: blocks are read and written by the workers themselves
+
+Files = dict[str, bytes]
+
+
+@contextmanager
+def connected(address: str) -> "Iterator[ModuleType]":
+    """Ray, connected for the duration of the block; `auto` is the cluster that runs here, or a local one."""
+    try:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # Ray would otherwise hide GPUs from workers that ask for none, and warns that it will stop doing so.
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        os.environ.setdefault("RAY_TRAIN_V2_ENABLED", "1")
+        import ray
+    except ImportError:
+        raise InputError("A cluster needs the package ray: pip install 'pairlight[cluster]'.") from None
+    is_ours = not ray.is_initialized()  # otherwise the program that calls us is connected
+    with warnings.catch_warnings(), _our_errors(ray):
+        warnings.simplefilter("ignore")  # those of Ray are for its developers
+        if is_ours:
+            _init(ray, address)
+        try:
+            yield ray
+        finally:
+            if is_ours:
+                ray.shutdown()
+
+
+def _init(ray: "ModuleType", address: str) -> None:
+    quiet: dict[str, Any] = {"logging_level": logging.ERROR}
+    try:
+        ray.init(address=address, **quiet)
+    except ConnectionError as error:
+        if address != AUTO:
+            reason = str(error).splitlines()[0]
+            raise InputError(
+                f"There is no Ray cluster at {address} ({reason}): start one with `ray start --head`, or use auto.",
+                option="cluster",
+            ) from None
+        ray.init(include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
+
+
+@contextmanager
+def _our_errors(ray: "ModuleType") -> Iterator[None]:
+    """Raise the InputError or OSError of a worker as if it were of this process."""
+    try:
+        yield
+    except ray.exceptions.RayError as error:
+        for cause in _causes(error):
+            if isinstance(cause, InputError):
+                raise InputError(str(cause), option=cause.option) from None
+            if isinstance(cause, OSError) and cause.errno is not None:
+                raise OSError(cause.errno, cause.strerror or str(cause), cause.filename) from None
+        reason = next(line for line in reversed(str(error).splitlines()) if line.strip()).strip()
+        raise InputError(
+            f"The cluster could not finish ({type(error).__name__}: {reason}). What is finished is kept: run the same "
+            "command again to continue."
+        ) from error
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = getattr(error, "cause", None) or error.__cause__
+
+
+def model_files(model: str) -> Files:
+    """The files of a model folder, to send them to nodes that do not share a disk with this one."""
+    folder = resolve_model(model)
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and "training" not in path.parts]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def unpack_model(files: Files, folder: Path) -> str:
+    """Write the files of a model into a folder of this node."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return str(folder)

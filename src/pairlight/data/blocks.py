@@ -1,0 +1,95 @@
+"""Blocks of Parquet files: the parts of a large table that are read one at a time."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from pairlight.core.errors import InputError
+from pairlight.core.storage import find_files, is_url, open_file
+from pairlight.data.columns import TableColumns
+
+ROWS = 100_000  # of a block at most, unless a single row group has more; also rows that are read at a time
+PARQUET = ".parquet"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive row groups of a Parquet file."""
+
+    number: int  # in the table, from 0 on
+    path: str
+    first_group: int
+    groups: int
+    start: int  # the first row, in the file
+    rows: int
+
+    @property
+    def name(self) -> str:
+        return f"part-{self.number:06}"
+
+
+def plan_blocks(source: str, columns: TableColumns, rows: int = ROWS) -> list[Block]:
+    """The blocks of a Parquet file, a folder of them, or a glob; all files must have the columns."""
+    paths = find_files(source, PARQUET)
+    if not paths:
+        raise InputError(f"There is no Parquet file at {source}: check the name, or write the table as Parquet.")
+    blocks: list[Block] = []
+    for path in paths:
+        with open_parquet(path) as file:
+            columns.find(file.schema_arrow.names, path)
+            sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+        first = start = 0
+        while first < len(sizes):
+            groups = 1
+            while first + groups < len(sizes) and sum(sizes[first : first + groups + 1]) <= rows:
+                groups += 1
+            count = sum(sizes[first : first + groups])
+            if count:
+                blocks.append(Block(len(blocks), path, first, groups, start, count))
+            first, start = first + groups, start + count
+    if not blocks:
+        raise InputError(f"{source} has no rows: give at least one.")
+    return blocks
+
+
+def read_block(block: Block, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[Any]:
+    """Tables of at most `rows` rows, in order; a row group is never read whole."""
+    import pyarrow as pa
+
+    groups = list(range(block.first_group, block.first_group + block.groups))
+    with open_parquet(block.path) as file:
+        pending: list[Any] = []
+        size = 0
+        for batch in file.iter_batches(rows, row_groups=groups, columns=columns):
+            if pending and size + len(batch) > rows:
+                yield pa.Table.from_batches(pending)
+                pending, size = [], 0
+            pending.append(batch)
+            size += len(batch)
+        if pending:
+            yield pa.Table.from_batches(pending)
+
+
+def blocks_digest(blocks: Sequence[Block]) -> str:
+    """Identifies the blocks."""
+    return hashlib.sha256(json.dumps([astuple(block) for block in blocks]).encode()).hexdigest()
+
+
+@contextmanager
+def open_parquet(path: str) -> Iterator[Any]:
+    """A `pyarrow.parquet.ParquetFile`."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise InputError(f"Reading {path} needs pyarrow: pip install 'pairlight[parquet]'.") from None
+    try:
+        # Arrow reads local files without the help of Python.
+        with pq.ParquetFile(open_file(path) if is_url(path) else path) as file:
+            yield file
+    except (pa.ArrowException, OSError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{path} cannot be read as Parquet ({reason}): write the file again.") from None

@@ -1,0 +1,67 @@
+"""Jobs and work that tests run on a cluster; its processes import them from here."""
+
+import os
+import resource
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pairlight.batch.job import ProcessBlock
+from pairlight.batch.score import ScoreJob
+from toy_pairs import overlap
+
+
+@dataclass(frozen=True)
+class SlowJob(ScoreJob):
+    """Takes its time, so that there is a middle to be disturbed in; notes the process of every attempt."""
+
+    seconds: float = 0.0
+    attempts: str = ""  # a folder
+
+    def open(self) -> ProcessBlock:
+        process = super().open()
+
+        def slowly(block):
+            Path(self.attempts, f"{block.number}-{time.monotonic_ns()}-{os.getpid()}").touch()
+            time.sleep(self.seconds)
+            return process(block)
+
+        return slowly
+
+
+@dataclass(frozen=True)
+class FullDiskJob(SlowJob):
+    """Cannot write more than a few bytes to a file while the file `full` exists."""
+
+    full: str = ""
+
+    def open(self) -> ProcessBlock:
+        process = super().open()
+
+        def without_room(block):
+            limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+            if Path(self.full).exists() and block.number >= 3:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+            try:
+                return process(block)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+        return without_room
+
+
+def write_table(folder: Path, files: int, rows: int, bad: dict[int, str | None] | None = None) -> Path:
+    """Parquet files of different pairs with one more column; `bad` replaces right texts by their number."""
+    folder.mkdir(parents=True)
+    pairs = overlap(files * rows // 4 + 1, seed=0)
+    left, right = ([pairs.texts[i] for i in side] for side in (pairs.left, pairs.right))
+    for number, text in (bad or {}).items():
+        right[number] = text
+    for at in range(files):
+        part = slice(at * rows, (at + 1) * rows)
+        table = {"n": list(range(at * rows, (at + 1) * rows)), "left": left[part], "right": right[part]}
+        pq.write_table(pa.table(table), folder / f"{at:03}.parquet")
+    return folder
