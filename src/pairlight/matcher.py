@@ -34,7 +34,7 @@ from pairlight.training.trainer import calibrate, train
 class Matcher:
     """A text matching model: `Matcher("mv-lstm", k=5).fit(pairs)`, then `predict`, `rank`, `evaluate`, `save`."""
 
-    def __init__(self, model: str = DEFAULT_MODEL, **settings: Any) -> None:
+    def __init__(self, /, model: str = DEFAULT_MODEL, **settings: Any) -> None:
         self.name = model
         self.settings = check_settings(model, model_class(model), settings)
         self.history = History()
@@ -112,7 +112,7 @@ class Matcher:
         """
         if as_probability and as_label:
             raise InputError("A prediction is a probability or a label: set as_probability or as_label, not both.")
-        scores = self.scorer.score_pairs(_pairs(pairs, need_label=False))
+        scores = _finite(self.scorer.score_pairs(_pairs(pairs, need_label=False)))
         if not as_probability and not as_label:
             return scores
         if self.calibration is None:
@@ -139,7 +139,7 @@ class Matcher:
         else:
             check_texts(texts)
             scores = self.scorer.score([query] * len(texts), texts) if len(texts) else np.zeros(0, np.float32)
-        best = np.argsort(-scores, kind="stable")[:top_k]
+        best = np.argsort(-_finite(scores), kind="stable")[:top_k]
         found = []
         for i in best.tolist():
             text_id = documents.text_id(i) if isinstance(documents, Collection | Encodings) else None
@@ -262,3 +262,14 @@ class Matcher:
 
 def _pairs(source: Any, need_label: bool = True) -> Pairs:
     return read_pairs(source, need_label=need_label)[0]
+
+
+def _finite(scores: Scores) -> Scores:
+    """The scores; those of a model whose training has diverged, or whose weights are damaged, may be NaN."""
+    faulty = np.flatnonzero(~np.isfinite(scores))
+    if len(faulty):
+        raise FloatingPointError(
+            f"{len(faulty):,} of {len(scores):,} scores are NaN or infinite, the first that of pair {faulty[0] + 1}: "
+            "the weights of the model are damaged, so train it again."
+        )
+    return scores

@@ -155,3 +155,27 @@ def test_bad_options_are_one_line(fails, model, data, tmp_path, monkeypatch, opt
     monkeypatch.chdir(tmp_path)
     fails(["score", model, data, *options], words)
     assert not list(tmp_path.iterdir())
+
+
+def test_ids_that_only_white_space_tells_apart_are_not_merged(run, fails, model, tmp_path):
+    rows = [{"left": "a b", "right": "c", "left_id": "q", "right_id": name} for name in ("a\tb", "a b")]
+    source = tmp_path / "pairs.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    fails(["score", model, source, "--out", tmp_path / "s.tsv"], "The id 'a\\tb' has a tab", "(option --out)")
+    fails(["score", model, source], "The id 'a\\tb' has a tab")
+    assert not (tmp_path / "s.tsv").exists()
+    assert run("score", model, source, "--out", tmp_path / "s.csv")[0] == 0
+    assert "a\tb" in (tmp_path / "s.csv").read_text("utf-8")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_scores_that_are_not_finite_are_reported_and_not_written(run, model, data, tmp_path, monkeypatch, value):
+    def score(self, texts, left, right):
+        return np.full(len(left), value, np.float32)
+
+    monkeypatch.setattr("pairlight.inference.scorer.ModelScorer.score_tokenized", score)
+    code, out, err = run("score", model, data, "--out", tmp_path / "s.tsv")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1].startswith("pairlight: 80 of 80 scores are NaN or infinite, the first that of pair 1:")
+    assert not (tmp_path / "s.tsv").exists()
+    assert run("rank", model, "bama", data, "--text", "right")[0] == 1

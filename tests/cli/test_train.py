@@ -133,6 +133,11 @@ def test_bad_rows_are_counted_and_skipped_on_request(run, data, tmp_path):
         (["DATA", "--model", "mvlstm"], "Did you mean 'mv-lstm'"),
         (["DATA", "--set", "kk=3"], "No setting named 'kk'"),
         (["DATA", "--set", "k=-3"], "k=-3"),
+        (["DATA", "--set", "self=1"], "No setting named 'self'"),
+        (["DATA", "--set", "model=1"], "No setting named 'model'"),
+        (["DATA", "--set", "hidden=99999999999999999999"], "hidden=99999999999999999999 is out of range"),
+        (["DATA", "--lr", "1e39"], "lr=1e+39 is out of range"),
+        (["DATA", "--threads", "99999999999999999999"], "cores, so use at most"),
         (["DATA", "--set", "k"], "'k' is not of the form name=value: write for example k=5. (option --set)"),
         (["DATA", "--set", "interaction=fuzzy"], "interaction='fuzzy'"),
         (["DATA", "--lr", "0"], "lr=0.0"),
@@ -146,6 +151,9 @@ def test_bad_rows_are_counted_and_skipped_on_request(run, data, tmp_path):
         (["DATA", "--settings", "nowhere.json"], "nowhere.json cannot be read"),
         (["DATA", "--settings", "nowhere.json"], "(option --settings)"),
         (["DATA", "--settings", "DATA"], "is not valid JSON"),
+        (["DATA", "--settings", "self.json", "--model", "bm25"], "No setting named 'self'"),
+        (["DATA", "--settings", "deep.json"], "is not valid JSON"),
+        (["DATA", "--settings", "infinite.json"], "init_scale=inf is out of range"),
         (["DATA", "--settings", "list.json"], "has no model, settings or options"),
         (["DATA", "--settings", "other.json", "--model", "bm25"], "has settings for lstm-rnn, not for bm25"),
     ],
@@ -156,9 +164,23 @@ def test_bad_input_is_one_line(fails, data, tmp_path, monkeypatch, arguments, wo
     monkeypatch.delenv("PAIRLIGHT_DATA", raising=False)
     (tmp_path / "list.json").write_text('{"model": "mv-lstm", "settings": {}, "options": []}')
     (tmp_path / "other.json").write_text('{"model": "lstm-rnn", "settings": {}, "options": {}}')
+    (tmp_path / "self.json").write_text('{"model": "bm25", "settings": {"self": 1, "model": 2}, "options": {}}')
+    (tmp_path / "deep.json").write_text('{"model": ' + "[" * 100_000)
+    (tmp_path / "infinite.json").write_text('{"model": "mv-lstm", "settings": {}, "options": {"init_scale": Infinity}}')
     given = [{"DATA": data}.get(each, each) for each in arguments]
     fails(["train", *given, *([] if "--model" in given else ["--model", "mv-lstm"]), "--out", "m"], words)
     assert not (tmp_path / "m" / "config.json").exists()
+
+
+def test_a_file_name_that_is_not_utf_8_is_kept_in_the_card_with_question_marks(run, data, tmp_path):
+    odd = tmp_path / os.fsdecode(b"caf\xe9.tsv")
+    shutil.copy(data, odd)
+    out = tmp_path / os.fsdecode(b"mod\xe8le")
+    code, _, err = run("train", odd, "--out", out, *SMALL)
+    assert (code, "Traceback" in err) == (0, False), err
+    assert "caf?.tsv" in (out / "README.md").read_text("utf-8")
+    assert run("score", out, odd, "--out", tmp_path / os.fsdecode(b"\xe9.tsv"))[0] == 0
+    assert run("rank", out, "bama", odd, "--text", "right")[0] == 0
 
 
 def test_a_folder_with_other_contents_is_not_overwritten(fails, data, model, tmp_path):
@@ -192,13 +214,19 @@ def test_a_full_disk_is_exit_code_1_and_no_file_is_left_incomplete(run, data, tm
     assert [p for p in (tmp_path / "m").rglob("*") if p.is_file()] == []
 
 
-def test_too_little_memory_is_one_line(run, data, tmp_path):
+def test_too_little_memory_is_one_line_about_the_model_or_the_batch(run, fails, data, tmp_path, monkeypatch):
     arguments = ["train", data, "--model", "mv-lstm", "--out", tmp_path / "m", "--vectors", "none", "--epochs", "1"]
-    code, _, err = run(*arguments, "--set", "hidden=1000000000")
-    assert code == 1
-    assert err.splitlines()[-1] == "pairlight: There is not enough memory: use smaller values of --set, --batch."
-    code, _, err = run(*arguments, "--set", "hidden=100000000000000000000")
-    assert (code, "hidden=100000000000000000000 is out of range" in err) == (2, True)
+
+    def too_large(*_, **__):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pairlight.models.mv_lstm.MVLSTM.match", too_large)
+        code, _, err = run(*arguments)
+        assert code == 1
+        assert err.splitlines()[-1] == "pairlight: There is not enough memory: use smaller values of --set, --batch."
+    monkeypatch.setattr("pairlight.models.mv_lstm.MVLSTM.__init__", too_large)
+    fails(arguments, "There is not enough memory for this mv-lstm: use smaller settings", "(option --set)")
 
 
 def test_ctrl_c_leaves_a_usable_model_and_resume_continues(data, tmp_path):

@@ -124,3 +124,10 @@ def test_columns_of_a_file_of_lines_are_refused(written):
         with pytest.raises(InputError, match="is read as lines, which have no columns") as caught:
             read_collection(written(b"one\n"), **{option: "answer"})
         assert caught.value.option == option
+
+
+def test_lone_carriage_returns_are_line_ends_where_there_are_no_others(tmp_path):
+    (tmp_path / "old.txt").write_bytes(b"one text\rtwo texts\r")
+    assert read_collection(tmp_path / "old.txt").texts == ["one text", "two texts"]
+    (tmp_path / "new.txt").write_bytes(b"one\rtext\r\ntwo texts\r\n")
+    assert read_collection(tmp_path / "new.txt").texts == ["one\rtext", "two texts"]

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -389,3 +391,20 @@ def test_rows_and_sources_of_an_unknown_type_are_refused() -> None:
     assert "contains no pairs" in error([])
     assert "Pairs cannot be read from an object of type dict" in error({"train": ROWS})
     assert "Pairs cannot be read from an object of type int" in error(5)
+
+
+def test_ids_with_nul_characters_are_refused():
+    rows = [{"left": "a", "right": "b", "label": 1, "left_id": "q\0"}]
+    with pytest.raises(InputError, match=r"left_id is 'q.x00', with a NUL character: remove it"):
+        read_pairs(rows)
+
+
+def test_parquet_with_values_that_python_cannot_have_is_one_line(tmp_path):
+    offsets = pa.py_buffer(b"\0\0\0\0\2\0\0\0")
+    texts = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(b"\xff\xfe")])
+    dates = pa.array([2**40], pa.int64()).cast(pa.timestamp("s"))
+    for name, column in (("left", texts), ("right", dates)):
+        columns = {"left": pa.array(["a"]), "right": pa.array(["b"]), "label": pa.array([1])} | {name: column}
+        pq.write_table(pa.table(columns), tmp_path / "p.parquet")
+        with pytest.raises(InputError, match=r"p.parquet cannot be read as Parquet"):
+            read_pairs(tmp_path / "p.parquet")

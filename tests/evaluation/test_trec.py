@@ -127,3 +127,14 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path):
         read_run(tmp_path / "nowhere")
     with pytest.raises(InputError, match="cannot be read"):
         read_qrels(str(tmp_path))
+
+
+def test_ids_with_nul_characters_are_refused(tmp_path):
+    (tmp_path / "qrels").write_bytes(b"q1 0 d1 1\nq1 0 d\x002 0\n")
+    with pytest.raises(InputError, match=r"qrels, line 2: .* contains a NUL character"):
+        read_qrels(tmp_path / "qrels")
+    (tmp_path / "run").write_bytes(b"q\x001 Q0 d1 1 0.5 tag\n")
+    with pytest.raises(InputError, match=r"run, line 1: .* contains a NUL character"):
+        read_run(tmp_path / "run")
+    with pytest.raises(InputError, match="NUL"):
+        write_run(tmp_path / "new", ["q\0"], ["d"], [1.0])

@@ -206,3 +206,27 @@ def test_the_config_of_a_trained_model_says_what_auto_was(name, texts, source):
     one, two, three, four = texts
     pairs = Pairs.of([one, one, three, three], [two, four, four, two], [1, 0, 1, 0])
     assert Matcher(name).fit(pairs, pairs, **QUICK).config.vectors == source
+
+
+FASTTEXT = (793712314).to_bytes(4, "little")
+HEADER = struct.pack("<i12id3i2q", 12, 5, 5, 5, 1, 5, 1, 1, 2, 0, 3, 6, 0, 0.1, 1, 1, 0, 1, -1)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("zeros.bin", bytes(1000)),
+        ("fasttext.bin", FASTTEXT + bytes(1000)),
+        ("sizes.bin", FASTTEXT + struct.pack("<i12id3i2q", 12, *[2**30] * 12, 0.1, 2**30, 2**30, 0, 1, -1) + bytes(99)),
+        ("endless-word.bin", FASTTEXT + HEADER + b"x" * 100),
+        ("classifier.bin", FASTTEXT + HEADER[:-24] + struct.pack("<i2q", 3, 1, -1) + b"x\0" + bytes(99)),
+        ("word2vec.bin", b"1000000000 1000000\na " + bytes(100)),
+        ("infinite.vec", b"a inf 1\n"),
+        ("nan.vec", b"a nan 1\n"),
+        ("large.vec", b"a 1e999 1\n"),
+    ],
+)
+def test_a_hostile_file_of_vectors_is_one_line(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=f"{name} cannot be read as word vectors"):
+        load_vectors(str(tmp_path / name), ["a", "b"])

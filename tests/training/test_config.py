@@ -24,6 +24,10 @@ def test_given_options_override_the_models_defaults_and_these_pairlights():
         ({"loss": "huber"}, "loss='huber' is not one of auto, hinge"),
         ({"metric": "recall"}, "metric='recall' is not one of"),
         ({"max_grad_norm": float("inf")}, "max_grad_norm=inf"),
+        ({"negatives_per_positive": 2**31 - 1}, "negatives_per_positive=2147483647 is out of range: it must be at mo"),
+        ({"lr": 1e39}, r"lr=1e\+39 is out of range: it must be at most 1000"),
+        ({"init_scale": 3e38}, r"init_scale=3e\+38 is out of range"),
+        ({"max_length": 10**20}, "max_length=100000000000000000000 is out of range"),
         ({"seed": 2**32}, "seed=4294967296 is out of range: it must be at most 4294967295"),
     ],
 )

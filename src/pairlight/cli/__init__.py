@@ -26,6 +26,7 @@ from pairlight.cli import (
     tune,
 )
 from pairlight.cli.command import Command
+from pairlight.cli.streams import standard_streams
 
 app = typer.Typer(
     name="pairlight",
@@ -76,4 +77,5 @@ def main() -> None:
     # PyTorch's threads spin while they wait for each other, by default for milliseconds. On a machine with other work,
     # two threads are then many times slower than one. This must be set before PyTorch is loaded.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
-    app()
+    with standard_streams():
+        app()

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pairlight.cli.command import Command
-from pairlight.cli.options import Columns, Json, Overwrite, with_columns
+from pairlight.cli.options import MAX_COUNT, MAX_SEED, Columns, Json, Overwrite, with_columns
 from pairlight.cli.output import print_json
 from pairlight.core.errors import InputError
 from pairlight.core.files import claim_folder, list_files, sha256_of
 from pairlight.core.progress import ProgressReporter, progress_reporter
+from pairlight.training.config import MAX_NEGATIVES
 
 if TYPE_CHECKING:
     from pairlight.data.pairs import Pairs
     from pairlight.data.splits import Splits
+
+MAX_SEQUENCE = 1000  # letters; their table of common subsequences grows with the square
 
 build = typer.Typer(help="Make a dataset by the protocol of a paper.", no_args_is_help=True)
 
@@ -23,10 +26,11 @@ Source = Annotated[
     str, typer.Argument(help="File of positive pairs (.tsv, .csv, .jsonl, .parquet), or a named dataset.")
 ]
 Out = Annotated[Path, typer.Option("--out", help="Folder for train.tsv, dev.tsv, test.tsv and the card.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed; the same seed gives the same files.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=MAX_SEED, help="Seed; the same seed gives the same files.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="Use at most this many positive pairs.")]
 NegativesPerPositive = Annotated[
-    int, typer.Option("--negatives-per-positive", min=1, help="Number of negatives for each positive.")
+    int,
+    typer.Option("--negatives-per-positive", min=1, max=MAX_NEGATIVES, help="Number of negatives for each positive."),
 ]
 
 
@@ -37,10 +41,14 @@ def qa(
     out: Out,
     negatives_per_positive: NegativesPerPositive = 4,
     top: Annotated[
-        int, typer.Option("--top", min=1, help="Draw negatives from this many of BM25's best answers.")
+        int, typer.Option("--top", min=1, max=MAX_COUNT, help="Draw negatives from this many of BM25's best answers.")
     ] = 1000,
-    min_words: Annotated[int, typer.Option("--min-words", min=1, help="Drop pairs with a shorter text.")] = 5,
-    max_words: Annotated[int, typer.Option("--max-words", min=1, help="Drop pairs with a longer text.")] = 50,
+    min_words: Annotated[
+        int, typer.Option("--min-words", min=1, max=MAX_COUNT, help="Drop pairs with a shorter text.")
+    ] = 5,
+    max_words: Annotated[
+        int, typer.Option("--max-words", min=1, max=MAX_COUNT, help="Drop pairs with a longer text.")
+    ] = 50,
     seed: Seed = 0,
     limit: Limit = None,
     overwrite: Overwrite = False,
@@ -140,8 +148,12 @@ def citation(
 @build.command("lcs", cls=Command)
 def lcs(
     out: Out,
-    shortest: Annotated[int, typer.Option("--shortest", min=1, help="Smallest length of a sequence.")] = 5,
-    longest: Annotated[int, typer.Option("--longest", min=1, help="Largest length of a sequence.")] = 5,
+    shortest: Annotated[
+        int, typer.Option("--shortest", min=1, max=MAX_SEQUENCE, help="Smallest length of a sequence.")
+    ] = 5,
+    longest: Annotated[
+        int, typer.Option("--longest", min=1, max=MAX_SEQUENCE, help="Largest length of a sequence.")
+    ] = 5,
     seed: Seed = 0,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="Use at most this many pairs per split.")] = None,
     overwrite: Overwrite = False,

@@ -11,9 +11,10 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from pairlight.core.errors import InputError
+from pairlight.core.memory import is_out_of_memory
+from pairlight.core.terminal import printable
 
 BAD_INPUT, MACHINE_TROUBLE = 2, 1  # exit codes
-_MEMORY_ERRORS = ("allocate", "Storage size")  # PyTorch raises a plain RuntimeError when it runs out of memory
 
 
 class Command(TyperCommand):
@@ -31,8 +32,12 @@ class Command(TyperCommand):
                 path = f" ({error.filename})" if error.filename else ""
                 fix = "No file was left incomplete: free some space, or check the path."
                 raise _failed(MACHINE_TROUBLE, f"{error.strerror or error}{path}. {fix}") from None
+            except FloatingPointError as error:  # scores that are not finite
+                raise _failed(MACHINE_TROUBLE, str(error)) from None
+            except RecursionError:
+                raise _failed(BAD_INPUT, "The input is nested too deeply: write it with fewer levels.") from None
             except (MemoryError, RuntimeError) as error:
-                if isinstance(error, RuntimeError) and not any(words in str(error) for words in _MEMORY_ERRORS):
+                if not is_out_of_memory(error):
                     raise
                 raise _failed(MACHINE_TROUBLE, f"There is not enough memory: {self._memory_fix()}.") from None
 
@@ -50,7 +55,7 @@ class Command(TyperCommand):
 
 
 def _failed(code: int, message: str) -> typer.Exit:
-    print(f"pairlight: {message}", file=sys.stderr)
+    print(f"pairlight: {printable(message)}", file=sys.stderr)
     return typer.Exit(code)
 
 
@@ -62,7 +67,7 @@ def _warnings_as_notes() -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in printed:
             printed.add(str(message))
-            print(f"Note: {message}", file=sys.stderr)
+            print(f"Note: {printable(str(message))}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.showwarning = show

@@ -7,7 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from pairlight.cli.options import Columns, Json, parse_settings, with_columns, with_training_options
+from pairlight.cli.options import (
+    MAX_JOBS,
+    MAX_SEEDS,
+    Columns,
+    Json,
+    parse_settings,
+    with_columns,
+    with_training_options,
+)
 from pairlight.cli.output import command_line, print_json
 from pairlight.core.errors import InputError
 from pairlight.core.progress import progress_reporter
@@ -19,7 +27,7 @@ def compare(
     data: Annotated[str, typer.Argument(help="File of pairs, or a named dataset.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the leaderboard and the runs.")],
     models: Annotated[str, typer.Option("--models", help="Names separated by commas, or all.")] = "all",
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds for each model.")] = 3,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, max=MAX_SEEDS, help="Number of seeds for each model.")] = 3,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -28,9 +36,9 @@ def compare(
     ] = None,
     dev: Annotated[str | None, typer.Option("--dev", help="Pairs that select the best epoch.")] = None,
     test: Annotated[str | None, typer.Option("--test", help="Pairs that models are evaluated on.")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Number of models to train at a time, one core each.")] = (
-        os.cpu_count() or 1
-    ),
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, max=MAX_JOBS, help="Number of models to train at a time, one core each.")
+    ] = (os.cpu_count() or 1),
     as_json: Json = False,
     *,
     columns: Columns,

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from pairlight.cli.command import Command
-from pairlight.cli.options import Folder, Json
+from pairlight.cli.options import MAX_COUNT, MAX_SEED, Folder, Json
 from pairlight.cli.output import print_json
+from pairlight.core.terminal import printable_line
 
 data = typer.Typer(help="List the named datasets, or show a sample of one.", no_args_is_help=True)
 
@@ -28,9 +29,9 @@ def list_datasets(as_json: Json = False) -> None:
 @data.command("show", cls=Command)
 def show_dataset(
     name: Annotated[str, typer.Argument(help="Name of the dataset.")],
-    lists: Annotated[int, typer.Option("--lists", min=1, help="Number of ranking lists to show.")] = 3,
+    lists: Annotated[int, typer.Option("--lists", min=1, max=MAX_COUNT, help="Number of ranking lists to show.")] = 3,
     folder: Folder = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sample.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MAX_SEED, help="Seed of the sample.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Print random ranking lists of a named dataset."""
@@ -45,6 +46,6 @@ def show_dataset(
         print_json(rows)
         return
     for number, (left, of_list) in enumerate(groupby(rows, key=lambda row: row["left"])):
-        print(("\n" if number else "") + str(left))
+        print(("\n" if number else "") + printable_line(str(left)))
         for row in of_list:
-            print(f"  {row['label']:g}  {row['right']}")
+            print(f"  {row['label']:g}  {printable_line(row['right'])}")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pairlight.cli.options import Json, Threads
+from pairlight.cli.options import MAX_SEED, Json, Threads
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.progress import progress_reporter
@@ -14,7 +14,7 @@ from pairlight.core.progress import progress_reporter
 
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")] = Path("demo-model"),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=MAX_SEED, help="Seed of everything random.")] = 1,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from pairlight.cli.options import Columns, Json, Threads, with_columns
+from pairlight.cli.options import MAX_COUNT, Columns, Json, Threads, with_columns
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError, unknown_name
@@ -42,7 +42,9 @@ def evaluate(
     ] = None,
     first: Annotated[
         int | None,
-        typer.Option("--first", min=1, help="Number of candidates of an index that are reranked.  [default: 100]"),
+        typer.Option(
+            "--first", min=1, max=MAX_COUNT, help="Number of candidates of an index that are reranked.  [default: 100]"
+        ),
     ] = None,
     errors: Annotated[
         Path | None, typer.Option("--errors", help="Write a page (.html) that explains the worst errors.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pairlight.cli.options import Json, Model, Threads
+from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
 from pairlight.core.files import write_text
@@ -64,7 +65,7 @@ def explain(
 
         write_text(html, explanation_page(explanations))
     if as_json:
-        print(result.to_json())
+        print_json(result.as_dict(), indent=None)
         return
     from rich.console import Console
 

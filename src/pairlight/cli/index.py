@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from pairlight.cli.command import Command
-from pairlight.cli.options import Json, Overwrite, Threads
+from pairlight.cli.options import MAX_COUNT, Json, Overwrite, Threads
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
@@ -161,7 +161,9 @@ def tune(
     qrels: Annotated[
         str | None, typer.Option("--qrels", help="TREC qrels, or a table of BEIR; by default in the BEIR folder.")
     ] = None,
-    first: Annotated[int, typer.Option("--first", min=1, help="Number of candidates that are reranked.")] = 100,
+    first: Annotated[
+        int, typer.Option("--first", min=1, max=MAX_COUNT, help="Number of candidates that are reranked.")
+    ] = 100,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 CommandFunction = Callable[..., None]
 
+MAX_COUNT = 1_000_000  # of results, candidates and other counts
+MAX_SEED = 2**32 - 1
+MAX_JOBS = 256  # processes
+MAX_SEEDS = 1000
+
 Model = Annotated[Path, typer.Argument(help="Folder of a saved model.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of CPU threads.")]

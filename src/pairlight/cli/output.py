@@ -1,14 +1,19 @@
 """What commands print: JSON, lines of metrics, and the command itself."""
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Mapping
 from typing import Any
 
+_CONTROL = re.compile(r"[\x7f-\x9f]")  # the control characters that JSON does not escape
 
-def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+def print_json(value: Any, indent: int | None = 2) -> None:
+    """Print a value as JSON, in which every control character is escaped."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def metrics_line(metrics: Mapping[str, float]) -> str:

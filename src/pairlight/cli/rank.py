@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from pairlight.cli.options import IdColumn, Json, Model, TextColumn, Threads, read_texts
+from pairlight.cli.options import MAX_COUNT, IdColumn, Json, Model, TextColumn, Threads, read_texts
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
 from pairlight.core.progress import progress_reporter
+from pairlight.core.terminal import printable_line
 
 
 def rank(
@@ -26,7 +27,7 @@ def rank(
     ] = None,
     text: TextColumn = "text",
     id: IdColumn = "id",
-    top: Annotated[int, typer.Option("--top", min=1, help="Number of texts to print.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=1, max=MAX_COUNT, help="Number of texts to print.")] = 10,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -51,4 +52,4 @@ def rank(
     width = max((len(each["id"]) for each in ranked if "id" in each), default=0)
     for position, each in enumerate(ranked, 1):
         shown_id = f"{each['id']:{width}}  " if "id" in each else ""
-        print(f"{position:3}  {each['score']:8.4f}  {shown_id}{each['text']}")
+        print(f"{position:3}  {each['score']:8.4f}  {printable_line(shown_id + each['text'])}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pairlight.cli.options import Json
+from pairlight.cli.options import MAX_JOBS, MAX_SEEDS, Json
 from pairlight.cli.output import command_line, metrics_line, print_json
 from pairlight.core.progress import progress_reporter
 
@@ -21,7 +21,12 @@ def reproduce(
     out: Annotated[Path, typer.Option("--out", help="Folder for results, data and runs.")] = Path("reproduced"),
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", min=1, help="Number of seeds for each model.  [default: 1 small, 3 full, 10 for LCS]"),
+        typer.Option(
+            "--seeds",
+            min=1,
+            max=MAX_SEEDS,
+            help="Number of seeds for each model.  [default: 1 small, 3 full, 10 for LCS]",
+        ),
     ] = None,
     models: Annotated[
         str | None, typer.Option("--models", help="Train only these rows of the table, separated by commas.")
@@ -30,9 +35,9 @@ def reproduce(
         str | None, typer.Option("--data", help="Train only on these datasets, separated by commas.")
     ] = None,
     scale: Annotated[str, typer.Option("--scale", help="small takes minutes; full is the whole protocol.")] = "small",
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Number of models to train at a time, one core each.")] = (
-        os.cpu_count() or 1
-    ),
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, max=MAX_JOBS, help="Number of models to train at a time, one core each.")
+    ] = (os.cpu_count() or 1),
     finished: Annotated[bool, typer.Option("--finished", help="Train nothing: report the finished runs.")] = False,
     as_published: Annotated[
         bool, typer.Option("--as-published", help="Train as the paper says; the report also has our form of each row.")

@@ -12,6 +12,7 @@ from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
 from pairlight.core.progress import progress_reporter
+from pairlight.core.terminal import printable
 
 if TYPE_CHECKING:
     from pairlight.batch.score import ScoreJob
@@ -102,7 +103,8 @@ def score(
         print(f"Wrote the scores of {count:,} pairs to {out}")
         return
     for number, table in enumerate(scored()):
-        sys.stdout.writelines(table.text(kind, header=number == 0))
+        lines = table.text(kind, header=number == 0)
+        sys.stdout.writelines(map(printable, lines) if sys.stdout.isatty() else lines)
 
 
 def _is_parquet_folder(source: str) -> bool:

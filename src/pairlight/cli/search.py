@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairlight.cli.options import Json, Threads
+from pairlight.cli.options import MAX_COUNT, Json, Threads
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
+from pairlight.core.terminal import printable_line
 
 if TYPE_CHECKING:
     from pairlight.explain.data import Explanation
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
 def search(
     index: Annotated[Path, typer.Argument(help="Folder of an index, made by `pairlight index`.")],
     query: Annotated[str, typer.Argument(help="What to search for.")],
-    top: Annotated[int, typer.Option("--top", min=1, help="Number of results.")] = 10,
-    first: Annotated[int, typer.Option("--first", min=1, help="Number of candidates that are reranked.")] = 100,
+    top: Annotated[int, typer.Option("--top", min=1, max=MAX_COUNT, help="Number of results.")] = 10,
+    first: Annotated[
+        int, typer.Option("--first", min=1, max=MAX_COUNT, help="Number of candidates that are reranked.")
+    ] = 100,
     where: Annotated[
         list[str] | None,
         typer.Option("--where", help="Only documents with this field, as lang=en; may be repeated."),
     ] = None,
-    offset: Annotated[int, typer.Option("--offset", min=0, help="Number of results to skip.")] = 0,
+    offset: Annotated[int, typer.Option("--offset", min=0, max=MAX_COUNT, help="Number of results to skip.")] = 0,
     threshold: Annotated[
         float | None,
         typer.Option("--threshold", help="Lowest model score of a result; by default that of `pairlight index tune`."),
@@ -79,7 +82,8 @@ def _print(results: "SearchResults", offset: int) -> None:
     width = max((len(hit.id) for hit in results), default=0)
     for position, hit in enumerate(results, offset + 1):
         model = "" if hit.model_score is None else f"{hit.model_score:8.4f} "
-        print(f"{position:3}  {hit.score:8.4f} {model}{hit.first_score:8.4f}  {hit.id:{width}}  {hit.passage.text}")
+        shown = printable_line(f"{hit.id:{width}}  {hit.passage.text}")
+        print(f"{position:3}  {hit.score:8.4f} {model}{hit.first_score:8.4f}  {shown}")
     seconds = results.seconds
     print(
         f"({results.candidates} candidates; first stage {1000 * seconds.first_stage:.1f} ms, "

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from pairlight.cli.options import MAX_COUNT, MAX_JOBS
+
 
 def serve(
     models: Annotated[
@@ -16,7 +18,7 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0 chooses a free one.")] = 8080,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="Number of processes.")] = 1,
+    workers: Annotated[int, typer.Option("--workers", min=1, max=MAX_JOBS, help="Number of processes.")] = 1,
     api_key_file: Annotated[
         Path | None, typer.Option("--api-key-file", help="File with the accepted keys, one in each line.")
     ] = None,
@@ -25,9 +27,12 @@ def serve(
         typer.Option("--cors", help="Origin of web pages that may call the server; may be repeated."),
     ] = None,
     max_waiting: Annotated[
-        int, typer.Option("--max-waiting", min=1, help="Requests in work or waiting, per process; more get 429.")
+        int,
+        typer.Option(
+            "--max-waiting", min=1, max=MAX_COUNT, help="Requests in work or waiting, per process; more get 429."
+        ),
     ] = 64,
-    max_texts: Annotated[int, typer.Option("--max-texts", min=1, help="Texts of a request.")] = 1000,
+    max_texts: Annotated[int, typer.Option("--max-texts", min=1, max=MAX_COUNT, help="Texts of a request.")] = 1000,
 ) -> None:
     """Serve models and an index over HTTP.
 

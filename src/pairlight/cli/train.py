@@ -21,7 +21,7 @@ from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
 from pairlight.core.files import claim_folder
 from pairlight.core.progress import progress_reporter
-from pairlight.models import DEFAULT_MODEL
+from pairlight.models import DEFAULT_MODEL, model_class
 from pairlight.training.config import TrainingConfig
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def train(
     config = TrainingConfig.of({}, options)
     from pairlight.evaluation.evaluate import check_can_evaluate
     from pairlight.matcher import Matcher
+    from pairlight.models.settings import check_settings
     from pairlight.training.examples import with_mined_negatives
 
     dev_pairs, test_pairs = (
@@ -82,7 +83,9 @@ def train(
         if pairs is not None:
             check_can_evaluate(pairs, f"the {name} pairs")
     configure_process(threads)
-    matcher = Matcher(given["model"], **given["settings"] | parse_settings(settings, "settings"))
+    wanted = given["settings"] | parse_settings(settings, "settings")
+    # Checked here, since a setting may have the name of a parameter of Matcher.
+    matcher = Matcher(given["model"], **check_settings(given["model"], model_class(given["model"]), wanted))
     folder = out / _TRAINING
     start = None if init == "none" else init
     matcher.fit(splits["train"], dev_pairs, init=start, device=device, folder=folder, resume=resume, **options)
@@ -137,7 +140,7 @@ def _read_tuned(path: Path | None, model: str | None) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): {fix}.", option="tuned") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(f"{path} is not valid JSON: {fix}.", option="tuned") from None
     types = {"model": str, "settings": dict, "options": dict}
     if not isinstance(found, dict) or not all(isinstance(found.get(name), kind) for name, kind in types.items()):

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pairlight.cli.options import Columns, Json, Threads, parse_settings, with_columns, with_training_options
+from pairlight.cli.options import MAX_COUNT, Columns, Json, Threads, parse_settings, with_columns, with_training_options
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.progress import progress_reporter
@@ -18,7 +18,7 @@ def tune(
     data: Annotated[str, typer.Argument(help="File of pairs, or a named dataset.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the study and the best settings.")],
     model: Annotated[str, typer.Option("--model", help="Name of the model.")] = "mv-lstm",
-    trials: Annotated[int, typer.Option("--trials", min=1, help="Total number of trials.")] = 20,
+    trials: Annotated[int, typer.Option("--trials", min=1, max=MAX_COUNT, help="Total number of trials.")] = 20,
     choices: Annotated[
         list[str] | None,
         typer.Option("--try", metavar="NAME=VALUES", help="Values of a setting to choose from, for example k=1,3,5."),

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pairlight.core.terminal import printable
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
@@ -38,8 +40,9 @@ class ProgressReporter:
     tasks: "dict[str, TaskID]" = field(default_factory=dict)
 
     def say(self, line: str) -> None:
+        """Print a line, without control characters."""
         if self.bar is not None:
-            self.bar.console.print(line, highlight=False, markup=False, soft_wrap=True)
+            self.bar.console.print(printable(line), highlight=False, markup=False, soft_wrap=True)
 
     def update(self, task: str, done: float, details: str = "", step: str = "") -> None:
         """Move the bar of a task; `done` is the share from 0 to 1."""
@@ -72,7 +75,7 @@ class LineReporter(ProgressReporter):
     def say(self, line: str) -> None:
         with self.lock:
             self.printed = time.monotonic()
-            print(line, file=sys.stderr, flush=True)
+            print(printable(line), file=sys.stderr, flush=True)
 
     def update(self, task: str, done: float, details: str = "", step: str = "") -> None:
         share = f" {done:.0%}" if done else ""

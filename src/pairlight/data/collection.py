@@ -82,7 +82,8 @@ def _read_lines(source: str | Path) -> Collection:
     except OSError as error:
         raise InputError(f"{name} cannot be read ({error.strerror}): give a file with one text per line.") from None
     texts = []
-    for number, line in enumerate(decoded.split("\n"), 1):  # splitlines would also split at characters inside a text
+    ending = "\r" if "\n" not in decoded else "\n"  # lone carriage returns are line ends of old programs
+    for number, line in enumerate(decoded.split(ending), 1):  # splitlines would also split at characters inside a text
         text = line.strip()
         if not text:
             continue

@@ -81,7 +81,8 @@ class PairsAndTables:
 
     def __iter__(self) -> Iterator[tuple[Pairs, SourceTable]]:
         for pairs in self._reader:
-            yield pairs, self._whole.table()
+            ids = [name for role, name in self.report.columns.items() if role in ("left_id", "right_id")]
+            yield pairs, self._whole.table(ids)
 
     @property
     def report(self) -> ReadReport:
@@ -218,6 +219,8 @@ def id_fault(role: str, value: object) -> str | None:
         return f"{role} is empty: give every row an id, or none."
     if not isinstance(value, str | Integral) or not is_unicode(str(value)):
         return f"{role} is {short_repr(value)}: give every row a text or a whole number as id."
+    if "\0" in str(value):
+        return f"{role} is {short_repr(value)}, with a NUL character: remove it."
     return None
 
 

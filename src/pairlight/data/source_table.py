@@ -28,6 +28,7 @@ class SourceTable:
     names: list[str]
     rows: list[list[Any]]
     schema: Any = None  # the Arrow schema of a Parquet file, so that its types are kept
+    ids: Sequence[str] = ()  # the columns of ids, which must stay distinct
 
     def with_columns(self, added: Mapping[str, Sequence[float]]) -> "SourceTable":
         """Add columns of numbers on the right, with seven digits."""
@@ -45,8 +46,17 @@ class SourceTable:
             return
         if header:
             yield _line(self.names, kind)
+        ids = [self.names.index(name) for name in self.ids] if kind == "tsv" else []
         for row in self.rows:
-            yield _line([_text(each) for each in row], kind)
+            cells = [_text(each) for each in row]
+            for column in ids:
+                if _LINE_BREAKS.search(cells[column]):
+                    raise InputError(
+                        f"The id {cells[column]!r} has a tab or a line break, which .tsv cannot have: write .csv, "
+                        ".jsonl or .parquet.",
+                        option="out",
+                    )
+            yield _line(cells, kind)
 
     def arrow(self) -> Any:
         """The table in Arrow's format."""
@@ -113,13 +123,13 @@ class SourceTableBuilder:
         """Keep the row that was read last."""
         self._kept.append(self.rows.last)
 
-    def table(self) -> SourceTable:
-        """The rows that were kept since the last call."""
+    def table(self, ids: Sequence[str]) -> SourceTable:
+        """The rows that were kept since the last call; `ids` are the columns of ids."""
         kept, self._kept = self._kept, []
         if self.rows.names:
-            return SourceTable(self.rows.names, [list(row) for row in kept], self.rows.schema)
+            return SourceTable(self.rows.names, [list(row) for row in kept], self.rows.schema, ids)
         names = list(dict.fromkeys(key for row in kept for key in row))
-        return SourceTable(names, [[row.get(name, _ABSENT) for name in names] for row in kept])
+        return SourceTable(names, [[row.get(name, _ABSENT) for name in names] for row in kept], None, ids)
 
 
 def _line(values: Sequence[str], kind: str) -> str:

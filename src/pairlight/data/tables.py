@@ -233,7 +233,11 @@ def _parquet(path: Path, columns: TableColumns, whole: WholeRows | None) -> Iter
                 for cells, row in zip(_zip_columns(names, found), zip(*found.values(), strict=True), strict=True):
                     whole.last = row
                     yield cells
-    except (pa.ArrowException, OSError) as error:
+    except InputError:
+        raise
+    # Values that Python cannot have, such as texts that are not UTF-8 and dates after the year 9999, are a ValueError
+    # or an OverflowError.
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path} cannot be read as Parquet ({reason}): write the file again.") from None
 

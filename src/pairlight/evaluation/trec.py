@@ -75,6 +75,8 @@ def _rows(path: Path, form: str) -> Iterator[tuple[str, list[str]]]:
             fields = line.decode("utf-8-sig" if number == 1 else "utf-8").split()
         except UnicodeDecodeError:
             raise InputError(f"{where}: {line[:60]!r} is not valid UTF-8: save the file as UTF-8.") from None
+        if b"\0" in line:
+            raise InputError(f"{where}: {line[:60]!r} contains a NUL character: save the file as text again.")
         if not fields:
             continue
         if len(fields) != len(form.split()):
@@ -121,7 +123,8 @@ def _check_ids(query_ids: Sequence[str], doc_ids: Sequence[str], rows: int) -> N
 
 
 def _check_field(name: str, value: str) -> None:
-    if value.split() != [value]:
+    if value.split() != [value] or "\0" in value:
         raise InputError(
-            f"{name} is {value!r}, but fields of TREC files must not be empty or contain whitespace: use '_' instead."
+            f"{name} is {value!r}, but fields of TREC files must not be empty or contain whitespace or NUL characters: "
+            "use '_' instead."
         )

@@ -19,14 +19,13 @@ class Range:
         return self.minimum <= value and (value < self.maximum if self.exclusive else value <= self.maximum)
 
     def __str__(self) -> str:
-        if self.maximum == float("inf"):
-            return f"at least {self.minimum:g}"
         limit = f"below {self.maximum:g}" if self.exclusive else f"at most {self.maximum:.0f}"
         return f"at least {self.minimum:g} and {limit}"
 
 
-Size = Annotated[int, Range(1, 2**31 - 1)]
-Count = Annotated[int, Range(0, 2**31 - 1)]
+Size = Annotated[int, Range(1, 10_000)]  # a matrix of two sizes fits into memory
+Count = Annotated[int, Range(0, 10_000)]
+Depth = Annotated[int, Range(1, 100)]  # of layers, or of windows of growing size
 Seed = Annotated[int, Range(0, 2**31 - 1)]
-NonNegative = Annotated[float, Range(0, float("inf"), exclusive=True)]
+NonNegative = Annotated[float, Range(0, 1e6)]
 Fraction = Annotated[float, Range(0, 1, exclusive=True)]

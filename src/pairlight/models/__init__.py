@@ -3,7 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pairlight.core.errors import unknown_name
+from pairlight.core.errors import InputError, unknown_name
+from pairlight.core.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     from pairlight.models.base import PairModel
@@ -50,14 +51,21 @@ def model_class(name: str) -> "type[PairModel]":
     return found
 
 
-def build(name: str, vocab: int, **settings: Any) -> "PairModel":
+def build(name: str, vocab: int, /, **settings: Any) -> "PairModel":
     """An untrained model with these settings: the form of its paper, unless `evidence` is set."""
     from pairlight.models.settings import check_settings
 
     model = model_class(name)
     checked = check_settings(name, model, settings)
     evidence = checked.pop("evidence", False)
-    own = model(vocab, **checked)
+    try:
+        own = model(vocab, **checked)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise InputError(
+            f"There is not enough memory for this {name}: use smaller settings, or fewer words.", option="settings"
+        ) from None
     if evidence:
         from pairlight.models.with_evidence import WithEvidence
 

@@ -7,7 +7,7 @@ from pairlight.layers.conv_pool import ConvPoolCNN
 from pairlight.layers.dynamic_cnn import DynamicCNN
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.heads import MLP
-from pairlight.layers.settings import Size
+from pairlight.layers.settings import Depth, Size
 from pairlight.layers.types import Array, Tokens, tile_left_vectors
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import WORDS, InputSpec
@@ -54,7 +54,7 @@ class ARCI(DualEncoder[Array]):
         preset: Annotated[str, Preset] = "paper",
         maps: Size = 50,
         width: Size = 3,
-        layers: Size = 2,
+        layers: Depth = 2,
         length: Size = 50,
         mlp: Size = 200,
         **embedding: Unpack[EmbeddingSettings],

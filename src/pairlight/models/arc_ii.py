@@ -6,7 +6,7 @@ from pairlight.layers.conv_pool import GridConvPoolCNN, pooled_lengths
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.heads import MLP
 from pairlight.layers.segment_pairs import SegmentPairs
-from pairlight.layers.settings import Size
+from pairlight.layers.settings import Depth, Size
 from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import PairModel
 from pairlight.text.inputs import InputSpec
@@ -45,7 +45,7 @@ class ARCII(PairModel):
         *,
         maps: Size = 16,
         width: Size = 3,
-        layers: Size = 3,
+        layers: Depth = 3,
         length: Size = 50,
         mlp: Size = 50,
         **embedding: Unpack[EmbeddingSettings],

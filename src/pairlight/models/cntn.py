@@ -6,7 +6,7 @@ from pairlight.layers.basic import Linear, Sequential
 from pairlight.layers.dynamic_cnn import DynamicCNN
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.layer import Layer
-from pairlight.layers.settings import Size
+from pairlight.layers.settings import Depth, Size
 from pairlight.layers.tensor_head import SymmetricTensorScore, TensorScore
 from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import DualEncoder
@@ -55,7 +55,7 @@ class CNTN(DualEncoder[Array]):
         preset: Annotated[str, Preset] = "paper",
         maps: Size = 50,
         width: Size = 3,
-        layers: Size = 2,
+        layers: Depth = 2,
         top: Size = 4,
         code: Size = 50,
         channels: Size = 5,

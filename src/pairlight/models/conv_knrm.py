@@ -7,7 +7,7 @@ from pairlight.layers.basic import Linear, Sequential, Tanh
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.kernel_pooling import KernelPooling, fused_kernel_pooling
 from pairlight.layers.ngrams import NgramConv, NgramCosine
-from pairlight.layers.settings import Size
+from pairlight.layers.settings import Depth, Size
 from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import PairModel
 from pairlight.text.inputs import WORDS
@@ -47,7 +47,7 @@ class ConvKNRM(PairModel):
         vocab: int,
         *,
         filters: Size = 128,
-        grams: Size = 3,
+        grams: Depth = 3,
         kernels: Size = 11,
         **embedding: Unpack[EmbeddingSettings],
     ) -> None:

@@ -8,7 +8,7 @@ from pairlight.layers.grid_cnn import GridCNN
 from pairlight.layers.heads import MLP
 from pairlight.layers.interactions import Bilinear
 from pairlight.layers.phrases import Phrases
-from pairlight.layers.settings import Size
+from pairlight.layers.settings import Depth, Size
 from pairlight.layers.similarity import Activated, SimilarityName, build_similarity
 from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
@@ -63,7 +63,7 @@ class MultiGranCNN(DualEncoder[Seq]):
         preset: Annotated[str, Preset] = "paper",
         interaction: Annotated[str, SimilarityName] = "indirect",
         width: Size = 3,
-        layers: Size = 3,
+        layers: Depth = 3,
         least: Size = 4,
         grid: Size = 15,
         maps: Size = 8,

@@ -13,7 +13,7 @@ from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.grid_conv import GridConv
 from pairlight.layers.idf import IdfSoftmax
 from pairlight.layers.lstm import LSTM, last_state
-from pairlight.layers.settings import Size
+from pairlight.layers.settings import Depth, Size
 from pairlight.layers.types import Array, Grid, Tokens, tile_left
 from pairlight.layers.word_cosine import WordCosine
 from pairlight.models.base import PairModel
@@ -52,7 +52,7 @@ class PACRR(PairModel):
     paper_training = {"freeze": True, "lr": 0.1, "epsilon": 1e-10}
 
     def __init__(
-        self, vocab: int, *, grams: Size = 3, maps: Size = 32, k: Size = 2, **embedding: Unpack[EmbeddingSettings]
+        self, vocab: int, *, grams: Depth = 3, maps: Size = 32, k: Size = 2, **embedding: Unpack[EmbeddingSettings]
     ) -> None:
         self.vocab, self.k = vocab, k
         self.embed = WordEmbedding(vocab, **embedding)

@@ -1,6 +1,7 @@
 """Static word vectors to initialize a model with: skip-gram trained on given texts, a published file, or GloVe."""
 
 import gzip
+import io
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
+from pairlight.text.checks import short_repr
 from pairlight.text.subwords import SUBWORDS, subword_vectors
 from pairlight.text.tokenizer import OovVectors
 
@@ -20,6 +22,19 @@ VECTOR_SOURCES = ("auto", "wordllama", "skip-gram", "glove-50d", "none")
 _SAMPLE = 1000  # texts that the script is told from
 _MAX_SUBWORDS = 16  # of a word
 _FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
+_MAX_HEADER = 100  # bytes of the first line of a word2vec file
+_MAX_COMPRESSION = 1032  # of gzip
+# gensim checks files by assertions, and does not read fastText's classifiers.
+_UNREADABLE = (
+    ValueError,
+    EOFError,
+    OSError,
+    zlib.error,
+    struct.error,
+    AssertionError,
+    NotImplementedError,
+    MemoryError,
+)
 
 
 @dataclass(frozen=True)
@@ -97,18 +112,29 @@ def load_vectors(source: str, words: Sequence[str], *, extra: int = 0) -> Vector
             f"No word vectors at '{source}': give a file, or one of {', '.join(VECTOR_SOURCES)}.", option="vectors"
         )
     try:
-        if ".bin" not in path.suffixes:
-            return _from_matrix(words, extra, *_read_text(path, set(words), extra))
-        keyed = _read_binary(path)
-        if hasattr(keyed, "buckets_word"):
-            return _from_keyed_vectors(words, keyed)
-        return _from_matrix(words, extra, keyed.key_to_index, keyed.vectors)
-    except (ValueError, EOFError, OSError, zlib.error, struct.error) as error:
+        return _finite(_read_file(path, words, extra))
+    except _UNREADABLE as error:
         raise InputError(
             f"{path} cannot be read as word vectors ({error}): each line must be a word and its numbers; a binary file "
             "must have the extension .bin.",
             option="vectors",
         ) from None
+
+
+def _read_file(path: Path, words: Sequence[str], extra: int) -> Vectors:
+    if ".bin" not in path.suffixes:
+        return _from_matrix(words, extra, *_read_text(path, set(words), extra))
+    keyed = _read_binary(path)
+    if hasattr(keyed, "buckets_word"):
+        return _from_keyed_vectors(words, keyed)
+    return _from_matrix(words, extra, keyed.key_to_index, keyed.vectors)
+
+
+def _finite(vectors: Vectors) -> Vectors:
+    faulty = np.flatnonzero(~np.isfinite(vectors.rows).all(1))
+    if len(faulty):
+        raise ValueError(f"the vector of {short_repr(vectors.words[faulty[0]])} is not finite")
+    return vectors
 
 
 def _read_text(path: Path, wanted: set[str], extra: int) -> tuple[dict[str, int], NDArray[np.float32]]:
@@ -171,8 +197,31 @@ def _read_binary(path: Path) -> Any:
     from gensim.models import KeyedVectors
     from gensim.models.fasttext import load_facebook_vectors
 
+    size = path.stat().st_size * (_MAX_COMPRESSION if path.suffix == ".gz" else 1)
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-        head = file.read(4)
-    if head == _FASTTEXT_MAGIC:
-        return load_facebook_vectors(str(path))
+        head = file.readline(_MAX_HEADER)
+        file.seek(0)
+        if head.startswith(_FASTTEXT_MAGIC):
+            _check_fasttext(file, size)
+            return load_facebook_vectors(str(path))
+    count, dim = map(int, head.split())
+    if 4 * count * dim > size:
+        raise ValueError("it is shorter than it says")
     return KeyedVectors.load_word2vec_format(str(path), binary=True)
+
+
+def _check_fasttext(file: io.BufferedIOBase, size: int) -> None:
+    """Raise ValueError if a file is shorter than its header says: gensim would wait for the rest for ever."""
+    header = struct.Struct("<2i12id3i2q")
+    values = header.unpack(file.read(header.size))
+    dim, buckets, vocabulary, words = values[2], values[10], values[15], values[16]
+    if min(dim, buckets, vocabulary, words) < 0 or 4 * dim * (words + buckets) > size:
+        raise ValueError("it is shorter than it says")
+    at = 0  # in the block that is read next
+    while vocabulary:
+        block = file.read(1 << 20)
+        if not block:
+            raise ValueError("it ends within its words")
+        while vocabulary and (end := block.find(b"\0", at)) >= 0:
+            vocabulary, at = vocabulary - 1, end + 10  # after a word come its count and its type
+        at = max(0, at - len(block))

@@ -16,13 +16,16 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "metric": ("auto", *RANKING_METRICS, *PAIR_METRICS),
 }
 
+MAX_NEGATIVES = 10_000  # of a positive
+_MAX_NUMBER = 1e6  # larger values of any option are mistakes, and overflow in float32 after a few products
+
 
 def option(
     default: Any,
     meaning: str,
     minimum: float | None = None,
     above: float | None = None,
-    maximum: float = float("inf"),
+    maximum: float = _MAX_NUMBER,
 ) -> Any:
     return field(default=default, metadata={"meaning": meaning, "minimum": minimum, "above": above, "maximum": maximum})
 
@@ -39,7 +42,7 @@ class TrainingConfig:
     margin: float = option(1.0, "Margin of the hinge loss", minimum=0)
     softmax_scale: float = option(1.0, "Factor of the scores in the listwise loss", above=0)
     optimizer: str = option("adam", "Optimizer: adagrad, adam or adamw")
-    lr: float = option(0.001, "Learning rate", above=0)
+    lr: float = option(0.001, "Learning rate", above=0, maximum=1000)
     epsilon: float = option(0.1, "Epsilon of AdaGrad's denominator", above=0)
     weight_decay: float = option(0.0, "Weight decay", minimum=0)
     max_grad_norm: float = option(0.0, "Largest norm of the gradient; 0 for no limit", minimum=0)
@@ -52,17 +55,19 @@ class TrainingConfig:
         "for labels (Spearman where there are more than two)",
     )
     negatives: str = option("list", "Negatives: those of the list, or mined: random, bm25")
-    negatives_per_positive: int = option(8, "Negatives drawn for each positive", minimum=1)
+    negatives_per_positive: int = option(8, "Negatives drawn for each positive", minimum=1, maximum=MAX_NEGATIVES)
     top: int = option(1000, "Mined negatives are drawn from this many of BM25's best", minimum=1)
     vectors: str = option(
         "auto",
         "Initial word vectors: wordllama, skip-gram, glove-50d, none, or a file; auto: wordllama for texts in Latin "
         "script, else skip-gram",
     )
-    extra_words: int = option(50_000, "Words of pretrained vectors kept in addition to the training texts'", minimum=0)
+    extra_words: int = option(
+        50_000, "Words of pretrained vectors kept in addition to the training texts'", minimum=0, maximum=10_000_000
+    )
     normalize: bool = option(True, "Scale word vectors to length 1 at the start")
     freeze: bool = option(True, "Keep word vectors fixed")
-    init_scale: float = option(0.1, "Weights start uniform within ± this", above=0)
+    init_scale: float = option(0.1, "Weights start uniform within ± this", above=0, maximum=1000)
     min_count: int = option(1, "Rarer words share the vector of unknown words", minimum=1)
     max_length: int = option(50, "Words of a text that are read", minimum=1)
     seed: int = option(1, "Seed of everything random", minimum=0, maximum=2**32 - 1)
@@ -96,4 +101,4 @@ def _check(name: str, value: Any, rule: Mapping[str, Any]) -> None:
     if above is not None and not above < value < float("inf"):
         raise InputError(f"{name}={value} is out of range: it must be above {above:g}.", option=name)
     if not isinstance(value, str) and value > maximum:
-        raise InputError(f"{name}={value} is out of range: it must be at most {maximum}.", option=name)
+        raise InputError(f"{name}={value} is out of range: it must be at most {maximum:.0f}.", option=name)

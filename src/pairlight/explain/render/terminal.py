@@ -4,7 +4,6 @@ Color is never the only sign of a value: without it, words are listed with their
 characters of different density.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len, set_cell_size
@@ -12,6 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from pairlight.core.terminal import printable
 from pairlight.explain.data import AxisLabel, Comparison, Contributions, Explanation, GridView, TextView
 
 SHADES = " ░▒▓█"
@@ -21,12 +21,10 @@ TOP = 5  # words, cells and rows of a table that are listed
 MAX_ROWS = 40  # of the heat map
 MAX_LABEL = 14  # width of a row label
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all control characters but tab and newline
-
 
 def line(text: str = "", style: str = "") -> Text:
-    """A line without control characters, which a terminal would execute; its length does not change."""
-    return Text(_CONTROL.sub(" ", text), style)
+    """A line without control characters; its length does not change."""
+    return Text(printable(text), style)
 
 
 class ExplanationView:
