@@ -18,7 +18,7 @@ from pairlight.serve.event_log import EventLog
 from pairlight.serve.messages import Answer, Message, Receive, Request, Response, Route, Routes, Send
 from pairlight.serve.metrics import Metrics
 from pairlight.serve.pages import page_routes
-from pairlight.serve.request_error import RequestError
+from pairlight.serve.request_error import STATUS, RequestError, overloaded
 from pairlight.serve.rerank import rerank_routes
 from pairlight.serve.schemas import Schema, check
 from pairlight.serve.settings import ServerSettings
@@ -39,6 +39,10 @@ class Application:
         self.routes: Routes = rerank_routes(settings.max_texts, backend, queue)
         self.routes |= collection_routes(backend, queue) | page_routes(backend, queue)
         self.routes |= about_routes(settings, backend, self.metrics, self.routes)
+        self._working = {
+            path for path, methods in self.routes.items() if all(each.is_work for each in methods.values())
+        }
+        self._refused = 0  # unread, since the last line in the log
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -72,6 +76,28 @@ class Application:
         await self._send(scope, headers, response, send)
         self._record(scope, name, response.status, started, size, response.answer)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether as many requests are worked on or wait as there may be."""
+        return self.waiting >= self.settings.max_waiting
+
+    def refuses(self, url: bytes) -> bool:
+        """Whether a request to this address can be refused unread; these are counted, and logged once a second."""
+        if not self.is_full or self.settings.cors:  # pages of other origins need headers to read the refusal
+            return False
+        name = url.partition(b"?")[0].decode("latin-1")
+        if name not in self._working:
+            return False
+        self.metrics.requests.labels(name, str(STATUS["Overloaded"])).inc()
+        if not self._refused:
+            asyncio.get_running_loop().call_later(1.0, self._log_refused)
+        self._refused += 1
+        return True
+
+    def _log_refused(self) -> None:
+        self.log.write({"event": "refused", "status": STATUS["Overloaded"], "requests": self._refused})
+        self._refused = 0
+
     def _route(self, scope: Message) -> tuple[Route | None, str]:
         """The route of a request and the rest of its path; None for the question of a browser about CORS."""
         path, method = scope["path"], scope["method"].replace("HEAD", "GET")
@@ -93,8 +119,8 @@ class Application:
             return Response.of(await route.handler(request))
         if not self.backend.is_ready:
             raise RequestError("Unhealthy", "The models are being loaded: try again.")
-        if self.waiting >= self.settings.max_waiting:
-            raise RequestError("Overloaded", f"{self.waiting} requests are waiting, which is the limit: try again.")
+        if self.is_full:
+            raise overloaded()
         request.body = _parsed(request.body, route.schema)
         self.waiting += 1
         self.metrics.waiting.inc()

@@ -114,11 +114,13 @@ class Backend:
 def _keep_out_of_collections() -> None:
     """Free what is not used any more, and let later garbage collections pass over what is loaded.
 
-    Explanations leave cycles that hold large arrays. Collections are then cheap, so they are frequent enough.
+    Requests and explanations leave cycles that hold large objects. Collections are then cheap. Python puts a full one
+    off until there are a quarter as many new objects as the last one has left: none, with the second one here.
     """
     gc.unfreeze()
     gc.collect()
     gc.freeze()
+    gc.collect()
 
 
 @contextmanager

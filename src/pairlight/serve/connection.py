@@ -2,21 +2,27 @@
 
 import asyncio
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from pairlight.serve.application import Application
 from pairlight.serve.messages import Message, Receive, Response, Send
-from pairlight.serve.request_error import RequestError
+from pairlight.serve.request_error import RequestError, overloaded
 
 MAX_CONNECTIONS = 1000  # of a process; requests on further ones are refused
 HEADER_SECONDS = 30.0  # to send the headers of a request
 
 
 class Connection(HttpToolsProtocol):
-    """A connection that ends when headers take too long, and answers JSON to what is not HTTP."""
+    """A connection that ends when headers take too long, and answers JSON to what is not HTTP.
+
+    While the queue is full, a request is refused before it becomes a task: there may be many, and each takes time from
+    those that are answered.
+    """
 
     _deadline: asyncio.TimerHandle | None = None
+    _refused = False  # the request that is being read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
@@ -34,7 +40,29 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._stop_clock()
-        super().on_headers_complete()
+        is_free = self.cycle is None or self.cycle.response_complete  # not one of several that were sent at once
+        application = cast(Application, self.config.app)
+        if is_free and not self.expect_100_continue and application.refuses(self.url):
+            self._refused = True
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if not self._refused:
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if not self._refused:
+            super().on_message_complete()
+            return
+        self._refused = False
+        self.transport.write(_OVERLOADED)
+        if self.parser.should_keep_alive():
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+        else:
+            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(RequestError("Malformed", "The request is not HTTP/1.1: send a valid request."))
@@ -51,12 +79,25 @@ class Connection(HttpToolsProtocol):
         self._refuse(RequestError("Timeout", f"The headers took more than {HEADER_SECONDS:g} s: send them faster."))
 
     def _refuse(self, error: RequestError) -> None:
-        content = Response.refusal(error).content
-        status = HTTPStatus(error.status)
-        head = f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n"
-        head += f"content-length: {len(content)}\r\nconnection: close\r\n\r\n"
-        self.transport.write(head.encode() + content)
+        self.transport.write(_written(error, ("connection", "close")))
         self.transport.close()
+
+
+def _written(error: RequestError, *headers: tuple[str, str]) -> bytes:
+    """The whole answer to a request that is refused."""
+    response = Response.refusal(error)
+    status = HTTPStatus(response.status)
+    fields = [
+        *response.headers,
+        *headers,
+        ("content-type", response.content_type),
+        ("content-length", str(len(response.content))),
+    ]
+    head = "".join(f"{name}: {value}\r\n" for name, value in fields)
+    return f"HTTP/1.1 {status.value} {status.phrase}\r\n{head}\r\n".encode() + response.content
+
+
+_OVERLOADED = _written(overloaded())
 
 
 async def _refuse_connection(scope: Message, receive: Receive, send: Send) -> None:

@@ -38,3 +38,8 @@ class RequestError(Exception):
     def all_headers(self) -> list[tuple[str, str]]:
         retry = [("retry-after", str(RETRY_AFTER))] if self.kind in ("Overloaded", "Unhealthy") else []
         return [*retry, *self.headers]
+
+
+def overloaded() -> RequestError:
+    """The refusal while the queue is full; a new one each time, because a raised error keeps what raised it."""
+    return RequestError("Overloaded", "As many requests are waiting as the server allows: try again.")
