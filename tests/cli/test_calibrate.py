@@ -66,6 +66,15 @@ def test_pairs_that_cannot_be_calibrated_on_leave_the_model_as_it_was(fails, cop
     assert (copy / "config.json").read_bytes() == before
 
 
+def test_a_faq_without_labels_calibrates_with_random_negatives(run, copy, tmp_path):
+    path = tmp_path / "faq.csv"
+    lines = ["question,answer", *(f"how do I get number {n}?,ask for the box {n} at the desk" for n in range(8))]
+    path.write_text("\n".join(lines) + "\n")
+    found = json.loads(run("calibrate", copy, path, "--json")[1])
+    assert found["pairs"] == 8 * 8  # each positive with the seven other answers
+    assert found["calibration"]["threshold"] is not None
+
+
 def test_a_model_folder_is_never_left_incomplete(run, copy, tmp_path, monkeypatch):
     path = write_pairs(tmp_path / "dev.tsv", overlap(30, seed=5))
     before = (copy / "config.json").read_bytes()

@@ -104,6 +104,18 @@ def test_a_faq_without_labels_is_compared_with_random_negatives(run, tmp_path):
     assert row["options"]["negatives"] == "random"
 
 
+def test_a_faq_of_eight_lines_is_compared_and_one_of_five_is_too_small(run, fails, tmp_path):
+    lines = ["question,answer", *(f"how do I get number {n}?,ask for the box {n} at the desk" for n in range(8))]
+    path = tmp_path / "faq.csv"
+    path.write_text("\n".join(lines) + "\n")
+    assert run("compare", path, "--models", "bm25", *ONE, "--out", tmp_path / "c")[0] == 0
+    path.write_text("\n".join(lines[:6]) + "\n")
+    fails(
+        ["compare", path, "--models", "bm25", *ONE, "--out", tmp_path / "d"],
+        "5 ranking lists cannot be split into train, dev and test: give at least 6",
+    )
+
+
 def test_a_setting_is_given_to_every_model_that_has_it(run, fails, data, tmp_path):
     arguments = ["compare", data, "--models", "lstm-rnn,bm25,mv-lstm", *ONE, *FAST, "--out", tmp_path / "c"]
     assert run(*arguments, "--set", "hidden=3", "--set", "k=2")[0] == 0

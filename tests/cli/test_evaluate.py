@@ -22,6 +22,18 @@ def test_the_result_as_json_names_the_task(run, data, model):
     assert json.loads(run("evaluate", model, data, "--task", "pairs", "--json")[1])["task"] == "pairs"
 
 
+def test_a_faq_without_labels_is_evaluated_with_random_negatives(run, fails, model, tmp_path):
+    path = tmp_path / "faq.csv"
+    lines = ["question,answer", *(f"how do I get number {n}?,ask for the box {n} at the desk" for n in range(8))]
+    path.write_text("\n".join(lines) + "\n")
+    code, out, err = run("evaluate", model, path)
+    assert code == 0
+    assert "(8 lists)" in out
+    assert "has no label column, so every pair is a positive" in " ".join(err.split())
+    assert run("evaluate", model, path)[1] == out
+    fails(["evaluate", model, path, "--label", "grade"], "no column 'grade'")
+
+
 def test_trec_files_are_written_and_read(run, data, model, tmp_path):
     files = ["--write-run", tmp_path / "run", "--write-qrels", tmp_path / "qrels"]
     code, out, _ = run("evaluate", model, data, *files)

@@ -31,7 +31,7 @@ def calibrate(
     configure_process(threads)
     matcher = Matcher.load(model)
     with progress_reporter() as reporter:
-        splits = columns.read_splits(dev, reporter)
+        splits = columns.read_evaluation(dev, reporter)
         pairs = splits.get("dev", splits["train"])  # a file has no splits
         reporter.update("Calibrating", 0.0)
         matcher.calibrate(pairs)

@@ -48,6 +48,7 @@ def compare(
 
     Run the same command again to continue after it was stopped: finished runs are kept.
     """
+    from pairlight.data.positives import are_positives
     from pairlight.datasets.catalog import DATASETS
     from pairlight.experiments.compare import compare_models, complete_splits, with_settings
     from pairlight.experiments.executor import ProcessExecutor
@@ -75,7 +76,8 @@ def compare(
         splits, options = columns.read_training(data, dev, test, options, reporter, hold_out=False)
         specs = planned(options)
         if data not in DATASETS:
-            splits = complete_splits(splits["train"], splits.get("dev"), splits.get("test"))
+            least = 2 if are_positives(splits["train"]) else 1  # the negatives of a list come from the others
+            splits = complete_splits(splits["train"], splits.get("dev"), splits.get("test"), least=least)
         leaderboard = compare_models(
             splits,
             specs,

@@ -56,7 +56,8 @@ def evaluate(
 ) -> None:
     """Evaluate a model on pairs, an index on queries, or a TREC run.
 
-    Pairs are labeled. An index is evaluated with --queries and --qrels, a run with --run and --qrels.
+    Pairs are labeled; those of a file without a label column are positives, and negatives are drawn at random. An
+    index is evaluated with --queries and --qrels, a run with --run and --qrels.
     """
     from pairlight.search.manifest import is_index
 
@@ -96,7 +97,7 @@ def evaluate(
     configure_process(threads)
     matcher = Matcher.load(model)
     with progress_reporter() as reporter:
-        splits = columns.read_splits(data, reporter)
+        splits = columns.read_evaluation(data, reporter)
         pairs = splits[split] if split in splits else splits["train"]  # a file has no splits
         reporter.update("Scoring", 0.0)
         scores = matcher.predict(pairs)

@@ -131,6 +131,21 @@ class Columns:
             return {"train": self.read(source, reporter, need_label=need_label)}
         return load_dataset(source, self.folder, lambda done: reporter.update(f"Loading {source}", done))
 
+    def read_evaluation(self, source: str, reporter: "ProgressReporter") -> "Splits":
+        """Read pairs to evaluate on; those of a file without a label column are positives, and negatives are drawn."""
+        from pairlight.data.negatives import mine_negatives
+        from pairlight.data.positives import as_positives
+
+        splits = self.read_splits(source, reporter, need_label=self._need_label)
+        if all(pairs.label is not None for pairs in splits.values()):
+            return splits
+        negatives = TrainingConfig().negatives_per_positive
+        reporter.say(
+            f"{source} has no label column, so every pair is a positive: for each, up to {negatives} negatives are "
+            "drawn at random from the other right texts."
+        )
+        return {name: mine_negatives(as_positives(pairs), "random", negatives) for name, pairs in splits.items()}
+
     def read_training(
         self,
         source: str,
@@ -149,7 +164,7 @@ class Columns:
         """
         from pairlight.data.positives import are_positives, as_positives, hold_out_positives
 
-        optional = None if self.label == "label" else True  # a label column that was named must exist
+        optional = self._need_label
         splits = self.read_splits(source, reporter, need_label=optional)
         unlabeled = splits["train"].label is None
         for name, file in (("dev", dev), ("test", test)):
@@ -167,6 +182,11 @@ class Columns:
             lists = splits["dev"].lists + splits["train"].lists
             reporter.say(f"No dev set given: {splits['dev'].lists:,} of {lists:,} lists are held out as one.")
         return splits, options
+
+    @property
+    def _need_label(self) -> bool | None:
+        """None where labels are optional; a label column that was named must exist."""
+        return None if self.label == "label" else True
 
     def _say(self, source: str, report: "ReadReport", reporter: "ProgressReporter") -> None:
         """Print the columns that were recognized, and how many bad rows were skipped."""

@@ -36,9 +36,18 @@ def split(pairs: Pairs, fractions: Sequence[float] = (0.8, 0.1, 0.1), seed: int 
     return [pairs.take(np.flatnonzero(part[cluster] == number)) for number in range(len(sizes))]
 
 
-def train_dev_test(pairs: Pairs, seed: int = 0) -> Splits:
-    """Split a table at random into train, dev and test with 80, 10 and 10 percent of its ranking lists."""
-    return dict(zip(SPLITS, split(pairs, seed=seed), strict=True))
+def train_dev_test(pairs: Pairs, seed: int = 0, least: int = 1) -> Splits:
+    """Split a table at random into train, dev and test with 80, 10 and 10 percent of its ranking lists.
+
+    Each part has at least `least` lists. Two let positives find negatives in their own part.
+    """
+    if pairs.lists < 3 * least:
+        raise InputError(
+            f"{pairs.lists} ranking lists cannot be split into train, dev and test: give at least {3 * least}, or a "
+            "file for each."
+        )
+    share = 0.1 if least == 1 else max(0.1, least / pairs.lists)
+    return dict(zip(SPLITS, split(pairs, (1 - 2 * share, share, share), seed), strict=True))
 
 
 def _clusters(pairs: Pairs) -> NDArray[np.int64]:

@@ -30,14 +30,14 @@ from pairlight.training.examples import with_mined_negatives
 _TASKS = {"ranking": "ranking lists", "pairs": "independent pairs"}
 
 
-def complete_splits(train: Pairs, dev: Pairs | None = None, test: Pairs | None = None) -> Splits:
-    """Train, dev and test; those that are not given are split off at random, whole ranking lists at a time."""
+def complete_splits(train: Pairs, dev: Pairs | None = None, test: Pairs | None = None, *, least: int = 1) -> Splits:
+    """Train, dev and test; those that are not given are split off at random, at least `least` ranking lists each."""
     if test is None:
         if dev is not None:
             raise InputError(
                 "There are dev pairs but no test pairs: give both, or neither to split the data 8:1:1.", option="test"
             )
-        return train_dev_test(train)
+        return train_dev_test(train, least=least)
     if dev is None:
         train, dev = split(train, (0.9, 0.1))
     return {"train": train, "dev": dev, "test": test}
