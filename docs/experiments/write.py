@@ -20,7 +20,7 @@ from pairlight.core.markdown import markdown_table
 from pairlight.experiments.cases import CaseReport
 from pairlight.experiments.page import block_markdown
 from pairlight.experiments.papers import CASE_TITLES, LCS, PAPER_TABLES, PaperRow
-from pairlight.experiments.published import form_notes
+from pairlight.experiments.published import file_suffix, form_notes, with_published_rows
 from pairlight.experiments.records import read_record, write_record
 from pairlight.experiments.report import (
     PaperReport,
@@ -31,6 +31,9 @@ from pairlight.experiments.report import (
     table_caption,
 )
 from pairlight.experiments.reproduce import SCALES, plan_row
+from pairlight.experiments.spec import in_paper_form
+from pairlight.models import model_class
+from pairlight.training.config import TrainingConfig
 
 HERE = Path(__file__).parent
 PAGES = (HERE.parent / "experiments.md", HERE / "small.md")
@@ -40,6 +43,14 @@ MISSING = "missing"  # the marks of the commands that are left to run
 SEEDS = 3
 CITATIONS = 228_000  # training pairs of a dataset of which no table at full scale exists
 _MARKED = re.compile(r"(?<=<!-- begin )(\S+)( -->\n).*?(?=<!-- end \1 -->)", re.DOTALL)
+_COMPARED = (
+    "optimizer",
+    "lr",
+    "epsilon",
+    "margin",
+    "vectors",
+    "freeze",
+)
 _TESTED = ("P@1", "MAP", "accuracy")  # the metrics of single lists or pairs that significance tests need
 
 
@@ -112,10 +123,35 @@ def _section(page: Path, name: str) -> str:
             for figure, title in figures.items()
             if (HERE / figure).is_file()
         ]
-        blocks += [f"**{table.dataset}.** {table_caption(table)}", block_markdown(results_table(table))]
+        earlier = {row.label: change for row in table.rows if (change := earlier_form(report.name, table, row))}
+        rows = tuple(replace(row, label=f"{row.label} *") if row.label in earlier else row for row in table.rows)
+        blocks += [
+            f"**{table.dataset}.** {table_caption(table)}",
+            block_markdown(results_table(replace(table, rows=rows))),
+        ]
+        if earlier:
+            changes = "; ".join(f"{label} ({change})" for label, change in earlier.items())
+            blocks.append(f"Rows with * were trained in an earlier form: {changes}.")
         blocks += form_notes(report.name)
         blocks.append(" · ".join(links))
     return "\n" + "\n\n".join(blocks) + "\n\n"
+
+
+def earlier_form(name: str, table: ReportTable, row: ReportRow) -> str:
+    """In which settings and options a row that was run differs from the row of today; empty if in none."""
+    experiment = name.removesuffix(f"-{file_suffix()}")
+    paper = PAPER_TABLES[experiment] if experiment == name else with_published_rows(experiment)
+    dataset = next(each for each in paper.datasets if each.dataset == table.dataset)
+    today = next((dataset.on(each) for each in paper.rows if each.label == row.label), None)
+    if today is None or not any(row.epochs):
+        return ""
+    defaults = model_class(today.model).training_options(in_paper_form(today.model, {}))
+    options = TrainingConfig.of(defaults, today.options).as_dict()
+    values = [
+        *((setting, row.settings.get(setting, False), value) for setting, value in today.settings.items()),
+        *((option, row.options[option], options[option]) for option in _COMPARED),
+    ]
+    return ", ".join(f"{each} = {then}" for each, then, now in values if then != now)
 
 
 def _case(page: Path, name: str) -> str:
@@ -144,8 +180,9 @@ def missing_runs() -> str:
     ]
     done: dict[str, int] = {}  # seeds by run: tables share runs
     for name, data, row, key in planned:
-        found = [each for table in reports[name] if table.dataset == data for each in table.rows]
-        seeds = max((each.seeds for each in found if each.label == row.label), default=0)
+        found = [(table, each) for table in reports[name] if table.dataset == data for each in table.rows]
+        today = [each for table, each in found if each.label == row.label and not earlier_form(name, table, each)]
+        seeds = max((each.seeds for each in today), default=0)
         done[key] = max(seeds, done.get(key, 0))
     left: dict[tuple[str, str], dict[str, float]] = {}  # CPU minutes by command and row
     for name, data, row, key in planned:

@@ -47,7 +47,7 @@ COUNTS = {
     "amv-lstm-wikiqa": 11,  # one is not in the paper
     "amv-lstm-splits": 10,
     "amv-lstm-quora": 10,
-    "mv-lstm-departures": 10,
+    "mv-lstm-departures": 13,
     "amv-lstm-departures": 7,
 }
 
@@ -89,7 +89,7 @@ def test_options_for_one_dataset_are_used_only_there() -> None:
         assert chitchat.on(row) == row
         assert (squad.on(row) == row) == (row.model != "lstm-rnn")
     (row,) = select_rows(table, "lstm-rnn")
-    assert (row.options["lr"], squad.on(row).options) == (0.1, {"freeze": True, "lr": 0.03})
+    assert (row.options["lr"], squad.on(row).options) == (0.1, {"freeze": True, "lr": 0.03, "margin": 0.2})
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_our_results_are_next_to_those_of_the_paper_and_no_run_is_repeated(tmp_p
 
     text = reported(tmp_path, table)
     assert "| BM25 | 0.579 | 1.000 ± 0.000 | +0.421 |" in text
-    assert "| Bi-LSTM-RNN |  | auto | adagrad | 0.03 | 0.1 | skip-gram | True | 5 | 2 |" in text
+    assert "| Bi-LSTM-RNN |  | auto | adagrad | 0.1 | 0.1 | skip-gram | True | 5 | 2 |" in text
     assert "Data in the paper: Yahoo! Answers" in text
     assert "do not cite it" in text
     assert read_record(tmp_path / "toy-small.json", PaperReport, "run it again").tables == (table,)
@@ -324,8 +324,8 @@ def test_rows_are_run_in_the_form_of_the_paper_and_reported_with_its_options(tmp
     assert [(spec.model, spec.settings) for spec in made] == [("bm25", {}), ("bi-lstm-rnn", {"evidence": False})]
     row = table.rows[2]
     assert row.settings == {}
-    paper = dict(PAPER_TRAINING) | {"loss": "auto", "freeze": True, "epochs": 5, "patience": 2}  # of this row and scale
-    assert {name: row.options[name] for name in paper} == paper
+    own = {"loss": "auto", "freeze": True, "lr": 0.1, "epochs": 5, "patience": 2}  # of this row and scale
+    assert {name: row.options[name] for name in PAPER_TRAINING} == {**PAPER_TRAINING, **own}
 
 
 def test_runs_measured_after_every_epoch_are_reported_with_the_loss_they_use(tmp_path: Path, monkeypatch) -> None:
@@ -500,6 +500,8 @@ def test_a_row_as_published_is_trained_as_the_paper_says() -> None:
     assert rows("amv-lstm-quora")["ANMM"].options["epochs"] == 500
     assert rows("mv-lstm-qa")["MV-LSTM-Bilinear"].options == {"freeze": False, "lr": 0.03, "epsilon": 0.1}
     assert rows("mv-lstm-sc")["MV-LSTM-Tensor"].options["lr"] == 0.3
+    assert rows("mv-lstm-sc")["MV-LSTM-Tensor"].settings == {"interaction": "tensor", "k": 5}
+    assert "margin" not in rows("mv-lstm-k")["Bi-LSTM-RNN"].options
     assert rows("match-srnn")["Match-SRNN"].options["freeze"] is False
 
 

@@ -1,5 +1,6 @@
-"""Where weights start: interactions near the identity, and a residual encoder as the vectors themselves."""
+"""Where weights start: interactions near the identity, a residual encoder as the vectors, unit states as cosine."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -46,3 +47,19 @@ def test_a_residual_encoder_starts_as_the_word_vectors(name):
         model.encode.project.weight.normal_(0, 0.4)
     assert not torch.equal(model.encode_left(left).x, model.embed.left(left).x)
     assert not model.encode_left(left).x[~left.mask].any()
+
+
+def test_bilinear_on_unit_states_starts_as_cosine_and_without_them_near_zero():
+    left, right = texts(6, seed=1), texts(6, seed=2)
+
+    def grid(**settings):
+        model = build("mv-lstm", VOCAB, hidden=5, dim=6, **settings)
+        torch.manual_seed(0)  # the weights of the interaction are drawn after those of the LSTM
+        model.init_weights(SCALE)
+        u, v = model.encode_left(tokens(model, left)), model.encode_right(tokens(model, right))
+        return model.interact(u, v).x.detach()
+
+    cosine, near = grid(interaction="cosine"), grid(interaction="bilinear", unit_states=True)
+    assert np.corrcoef(cosine.flatten(), near.flatten())[0, 1] > 0.9
+    torch.testing.assert_close(near, cosine, rtol=0, atol=0.3)
+    assert grid(interaction="bilinear").abs().max() < 0.1

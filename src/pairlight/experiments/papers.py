@@ -62,8 +62,8 @@ class PaperTable:
 _OPTIONS: dict[str, dict[str, Value]] = {
     "arc-i": {"freeze": True},
     "cntn": {"freeze": True, "lr": 0.03, "epsilon": 0.1},
-    "lstm-rnn": {"freeze": True, "lr": 0.1},
-    "bi-lstm-rnn": {"freeze": True, "lr": 0.03},
+    "lstm-rnn": {"freeze": True, "lr": 0.1, "margin": 0.2},
+    "bi-lstm-rnn": {"freeze": True, "lr": 0.1, "margin": 0.2},
     "arc-ii": {"freeze": True},
     "multigran-cnn": {"freeze": True, "epsilon": 1e-10},
     "mv-lstm": {"freeze": True, "lr": 0.3},
@@ -74,14 +74,15 @@ _OPTIONS: dict[str, dict[str, Value]] = {
 }
 
 
-def _options(model: str, settings: Values) -> dict[str, Value]:
-    bilinear = settings.get("interaction") == "bilinear"
-    return _OPTIONS.get(model, {}) | ({"lr": 0.03, "epsilon": 1e-10} if bilinear else {})
+def _row(label: str, model: str, settings: Values, results: Mapping[str, float]) -> PaperRow:
+    if model == "mv-lstm" and settings.get("interaction") in ("bilinear", "tensor"):
+        settings = {**settings, "unit_states": True}
+    return PaperRow(label, model, settings, _OPTIONS.get(model, {}), results)
 
 
 def _qa(label: str, model: str, p_at_1: float | None = None, mrr: float | None = None, **settings: Value) -> PaperRow:
     results = {name: value for name, value in (("P@1", p_at_1), ("MRR", mrr)) if value is not None}
-    return PaperRow(label, model, settings, _options(model, settings), results)
+    return _row(label, model, settings, results)
 
 
 def _completion(
@@ -94,7 +95,7 @@ def _completion(
 
 def _qa_and_citation(label: str, model: str, p_at_1: float, mrr: float, accuracy: float, **settings: Value) -> PaperRow:
     results = {"P@1": p_at_1, "MRR": mrr, "accuracy": accuracy}
-    return PaperRow(label, model, settings, _options(model, settings), results)
+    return _row(label, model, settings, results)
 
 
 def _wikiqa(label: str, model: str, ndcg_3: float, ndcg_5: float, mean_ap: float, **settings: Value) -> PaperRow:
@@ -333,7 +334,11 @@ PAPER_TABLES: dict[str, PaperTable] = {
         "What each departure from the MV-LSTM paper changes",
         (
             *_changed(_completion("MV-LSTM-Cosine", "mv-lstm", interaction="cosine", k=5), _MV_LSTM_CHANGES),
-            *_changed(_completion("MV-LSTM-Tensor", "mv-lstm", interaction="tensor", k=5), _MV_LSTM_CHANGES),
+            *_changed(
+                _completion("MV-LSTM-Tensor", "mv-lstm", interaction="tensor", k=5),
+                _MV_LSTM_CHANGES | {"unit_states=false": ({"unit_states": False}, {})},
+            ),
+            *_changed(_completion("LSTM-RNN", "lstm-rnn"), {"margin 1": ({}, {"margin": 1.0})}),
         ),
         (PaperDataset("sotu", "Reuters RCV1", _QA_METRICS, "MV-LSTM-Cosine"),),
         one_form=True,

@@ -23,16 +23,19 @@ _FIXED_VECTORS = ("urae",)  # models whose own paper does not train word vectors
 _LEARNING_RATES = {"mv-lstm-sc": 0.3}  # of MV-LSTM in its paper; 0.03 on question answering
 
 # What `reproduce` prints under a table, by the name of the experiment. The second text is that of `--as-published`.
+_OUR_FORM = (
+    "Ours: word vectors are not trained, learning rates are those that were best on dev here, LSTM-RNN and Bi-LSTM-RNN "
+    "have the margin 0.2, and the bilinear and tensor forms of MV-LSTM compare states of length 1 (unit_states=true). "
+    "The paper trains word vectors with the model, has the margin 1, and compares states as they are."
+)
 _MV_LSTM = (
-    "Ours: word vectors are not trained, and learning rates are those that were best on dev here. The paper trains "
-    "word vectors with the model.",
+    _OUR_FORM,
     "As published: word vectors are trained with the model (except in RAE), and MV-LSTM has the paper's learning rate, "
     "AdaGrad's ε = 0.1 of the authors' scripts, and weights within ± 0.1. The paper does not give the number of epochs "
     "or how the epoch is chosen: here at most 10, the best on dev.",
 )
 _MATCH_SRNN = (
-    "Ours: word vectors are not trained, and learning rates are those that were best on dev here. The paper trains "
-    "word vectors with the model.",
+    _OUR_FORM,
     "As published: word vectors are trained with the model. The paper gives no learning rates and no number of epochs: "
     "they are ours, and the epoch is the best on dev.",
 )
@@ -107,10 +110,12 @@ def published_row(name: str, row: PaperRow) -> PaperRow:
         return replace(row, label=label)
     if name.startswith("amv-lstm"):
         return replace(_same_setup(name, row), label=label)
+    settings = {name: value for name, value in row.settings.items() if name != "unit_states"}
     options = {**row.options, "freeze": row.model in _FIXED_VECTORS}
+    options.pop("margin", None)
     if row.model == "mv-lstm":
         options |= {"lr": _LEARNING_RATES.get(name, 0.03), "epsilon": 0.1}
-    return replace(row, label=label, options=options)
+    return replace(row, label=label, settings=settings, options=options)
 
 
 def _same_setup(name: str, row: PaperRow) -> PaperRow:

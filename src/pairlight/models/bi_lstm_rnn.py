@@ -18,6 +18,8 @@ class BiLSTMRNN(DualEncoder[Array]):
     h = [forward LSTM(x) at the last word ; backward LSTM(x) at the first word]
     s = cosine(h of the left text, h of the right text)
 
+    Unlike the paper: our experiments use the margin 0.2, not 1, as for lstm-rnn.
+
     Settings:
       hidden  hidden units of the LSTM in each direction
     """

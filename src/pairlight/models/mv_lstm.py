@@ -5,7 +5,7 @@ from typing import Annotated, Unpack
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.fused_topk import fused_topk
 from pairlight.layers.heads import score_layers
-from pairlight.layers.interactions import InteractionName, build_interaction
+from pairlight.layers.interactions import InteractionName, build_interaction, unit
 from pairlight.layers.lstm import BiLSTM, ResidualBiLSTM
 from pairlight.layers.settings import Count, Size
 from pairlight.layers.topk import KMax
@@ -26,7 +26,8 @@ class MVLSTM(DualEncoder[Seq]):
 
     Unlike the paper: the matrices of bilinear and tensor start near the identity, not near zero; biases start at zero;
     word vectors are scaled to length 1, and our experiments do not train them; skip-gram vectors come from the training
-    part of a dataset, not from all of it. `residual` is not in the paper.
+    part of a dataset, not from all of it. `residual` and `unit_states` are not in the paper; our experiments use the
+    latter with bilinear and tensor, which then start as cosine and learn from there.
 
     Settings:
       hidden       hidden units of the LSTM in each direction
@@ -35,6 +36,7 @@ class MVLSTM(DualEncoder[Seq]):
       k            number of largest interactions kept in each channel
       mlp          hidden units of the MLP; 0 for a single linear layer
       residual     compare x_t + W p_t instead of p_t, where W starts at zero
+      unit_states  compare p_t / |p_t| instead of p_t, as cosine always does
     """
 
     paper = "Wan et al., AAAI 2016"
@@ -51,8 +53,10 @@ class MVLSTM(DualEncoder[Seq]):
         k: Size = 5,
         mlp: Count = 50,
         residual: bool = False,
+        unit_states: bool = False,
         **embedding: Unpack[EmbeddingSettings],
     ) -> None:
+        self.unit_states = unit_states
         self.embed = WordEmbedding(vocab, **embedding)
         self.encode = ResidualBiLSTM(self.embed.dim, hidden) if residual else BiLSTM(self.embed.dim, hidden)
         self.interact = build_interaction(interaction, self.encode.dim, channels)
@@ -60,10 +64,14 @@ class MVLSTM(DualEncoder[Seq]):
         self.score = score_layers(self.interact.channels * k, mlp)
 
     def encode_left(self, tokens: Tokens) -> Seq:
-        return self.encode(self.embed.left(tokens))
+        return self.states(self.embed.left(tokens))
 
     def encode_right(self, tokens: Tokens) -> Seq:
-        return self.encode(self.embed.right(tokens))
+        return self.states(self.embed.right(tokens))
+
+    def states(self, u: Seq) -> Seq:
+        p = self.encode(u)
+        return p.with_x(unit(p.x)) if self.unit_states else p
 
     def match(self, u: Seq, v: Seq) -> Array:
         return self.score(fused_topk(self.interact, self.aggregate, u, v))
