@@ -2,7 +2,7 @@
 
 import pytest
 
-from pairlight.core.markdown import markdown_table
+from pairlight.core.markdown import code_block, escape_markdown, inline_code, markdown_table
 
 
 def test_columns_are_left_aligned_by_default():
@@ -28,3 +28,23 @@ def test_the_alignment_must_fit_the_columns(align):
 def test_a_row_of_another_length_is_refused():
     with pytest.raises(ValueError, match="has 1 cells, but the table has 2 columns"):
         markdown_table(["a", "b"], [["x"]])
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<img src=x onerror=alert(1)>", "\\<img src=x onerror=alert(1)>"),
+        ("</td><!-- x -->", "\\</td>\\<!-- x -->"),
+        ("[a](javascript:b)", "[a]\\(javascript:b)"),
+        ("one\n# two\x1b[2J", "one # two [2J"),
+        ("`code <b>` and ` <b>", "`code <b>` and \\` \\<b>"),
+        ("1 < 2, [1, 2]", "1 < 2, [1, 2]"),
+    ],
+)
+def test_a_text_of_others_is_shown_as_it_is(text, shown):
+    assert escape_markdown(text) == shown
+
+
+def test_code_is_not_ended_by_its_contents():
+    assert code_block("a\n```\n<img>") == "````\na\n```\n<img>\n````"
+    assert inline_code("a`<img>`\n") == "`a'<img>' `"

@@ -11,7 +11,7 @@ import numpy as np
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import atomic_write, write_json, write_text
-from pairlight.core.markdown import markdown_table
+from pairlight.core.markdown import escape_markdown, markdown_table
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits
 
@@ -148,14 +148,21 @@ def _readme(card: DatasetCard) -> str:
         for split, info in card.splits.items()
     ]
     blocks = [
-        f"# {card.name}",
+        f"# {escape_markdown(card.name)}",
         card.protocol,
         markdown_table(("split", "pairs", "lists", "positives", "texts", "sha256"), splits, "lrrrrl"),
     ]
     if card.options:
-        blocks.append(markdown_table(("option", "value"), list(card.options.items())))
+        blocks.append(
+            markdown_table(
+                ("option", "value"), [(name, escape_markdown(value)) for name, value in card.options.items()]
+            )
+        )
     if card.sources:
-        sources = [(source.name, source.sha256 or "none: a named dataset or a pipe") for source in card.sources]
+        sources = [
+            (escape_markdown(source.name), source.sha256 or "none: a named dataset or a pipe")
+            for source in card.sources
+        ]
         blocks.append(markdown_table(("source", "sha256"), sources))
     blocks.append("```\npairlight train train.tsv --dev dev.tsv --test test.tsv --out MODEL\n```")
     return "\n\n".join(blocks) + "\n"

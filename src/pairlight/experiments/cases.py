@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from pairlight.core.errors import InputError
+from pairlight.core.markdown import inline_code
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits
@@ -110,7 +111,11 @@ def run_case(
     work = partial(_train_and_save, folder)
     found = run_all(list(specs.values()), work, splits, store, executor, on_completed=completed, on_failed=log.failed)
     check_failures(log.failures)
-    blocks: Blocks = [f"{title}. Data: {case.dataset}. Scale: {scale}.", f"Last run: `{command}`.", *form_notes(name)]
+    blocks: Blocks = [
+        f"{title}. Data: {case.dataset}. Scale: {scale}.",
+        f"Last run: {inline_code(command)}.",
+        *form_notes(name),
+    ]
     for seed in range(1, seeds + 1):
         models = {row.label: Matcher.load(folder / specs[row.label, seed].name) for row in case.rows}
         blocks += [PageHeading(f"Seed {seed}"), *case.show(models, splits, out / f"{name}-{scale}-{seed}")]

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from pairlight.core.markdown import inline_code
 from pairlight.experiments.curves import draw_curves
 from pairlight.experiments.lcs import EXAMPLE, TARGET, LcsReport, LcsResult, LcsTable, TablePath
 from pairlight.experiments.page import PageBlock, PageHeading, PageImage, PageTable, write_page
@@ -32,7 +33,7 @@ def write_lcs_report(out: Path, report: LcsReport) -> str:
         "paper reports no error, only that for one example the states are identical to the dynamic programming table. "
         f"Our target is a mean absolute error of at most {TARGET} on test. The best run is the one with the lowest "
         "error on dev.",
-        f"Last run: `{report.command}`.",
+        f"Last run: {inline_code(report.command)}.",
     ]
     for lengths, table in report.tables.items():
         blocks += _table_blocks(out, f"{name}-{lengths.replace(' ', '-')}", lengths, table)

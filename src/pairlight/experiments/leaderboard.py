@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pairlight.core.files import write_json
+from pairlight.core.markdown import inline_code
 from pairlight.evaluation.metrics import GRADE_METRICS
 from pairlight.experiments.executor import Failed
 from pairlight.experiments.page import (
@@ -115,7 +116,7 @@ def _blocks(leaderboard: Leaderboard) -> list[PageBlock]:
     seeds = max(row.seeds for row in rows)
     averaged = f", mean ± standard deviation of {seeds} seeds" if seeds > 1 else ""
     blocks: list[PageBlock] = [
-        f"Test {metric}{averaged}; the best epoch was selected on dev. Made by `{leaderboard.command}`.",
+        f"Test {metric}{averaged}; the best epoch was selected on dev. Made by {inline_code(leaderboard.command)}.",
         _table(rows, metric),
     ]
     best = next((row.disagreements.best for row in rows if row.disagreements), None)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from pairlight.core.files import write_text
-from pairlight.core.markdown import markdown_table
+from pairlight.core.markdown import escape_markdown, markdown_table
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class PageEntry:
     """An entry of a table that is more than text."""
 
     text: str
-    link: str | None = None  # a relative address
+    link: str | None = None  # the path of a file, relative to the page
     bar: float | None = None  # HTML only: the share of its width, from 0 to 1, that has a darker background
     title: str | None = None  # HTML only: shown when the mouse is on it
 
@@ -54,27 +55,28 @@ def write_page(path: Path, title: str, blocks: Sequence[PageBlock]) -> str:
 
 def page_markdown(title: str, blocks: Sequence[PageBlock]) -> str:
     """A whole page as Markdown."""
-    return "\n\n".join([f"# {title}", *map(block_markdown, blocks)]) + "\n"
+    return "\n\n".join([f"# {escape_markdown(title)}", *map(block_markdown, blocks)]) + "\n"
 
 
 def block_markdown(block: PageBlock) -> str:
     """One block as Markdown."""
     match block:
         case PageHeading(text):
-            return f"## {text}"
+            return f"## {escape_markdown(text)}"
         case PageTable(head, rows):
             shown = [[_entry_markdown(entry) for entry in row] for row in rows]
-            return markdown_table(head, shown, "l" + "r" * (len(head) - 1))
+            return markdown_table([escape_markdown(name) for name in head], shown, "l" + "r" * (len(head) - 1))
         case PageImage(path, description):
-            return f"![{description}]({path.name})"
+            return f"![{escape_markdown(description)}]({quote(path.name)})"
         case str():
-            return block
+            return "\n".join(map(escape_markdown, block.split("\n")))
 
 
 def _entry_markdown(entry: str | PageEntry) -> str:
     if isinstance(entry, str):
-        return entry
-    return f"[{entry.text}]({entry.link})" if entry.link else entry.text
+        return escape_markdown(entry)
+    text = escape_markdown(entry.text)
+    return f"[{text}]({quote(entry.link)})" if entry.link else text
 
 
 def _block_html(block: PageBlock) -> str:
@@ -101,7 +103,11 @@ def _entry_html(entry: str | PageEntry, *, first: bool) -> str:
     if entry.bar is not None:
         tag += f' class="bar" style="--share:{100 * entry.bar:.1f}%"'
     text = _text_html(entry.text)
-    return f"<{tag}>" + (f'<a href="{html.escape(entry.link)}">{text}</a>' if entry.link else text) + f"</{tag[:2]}>"
+    return (
+        f"<{tag}>"
+        + (f'<a href="{html.escape(quote(entry.link))}">{text}</a>' if entry.link else text)
+        + f"</{tag[:2]}>"
+    )
 
 
 def _text_html(text: str) -> str:
@@ -109,7 +115,10 @@ def _text_html(text: str) -> str:
 
 
 _PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>
 :root {{ color-scheme: light dark; --ink: #1b2430; --paper: #fff; --line: #d9dee5; --bar: #cfe3f5; }}
 @media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6e9ee; --paper: #12161c; --line: #2c3440; --bar: #1f4565; }} }}

@@ -4,6 +4,7 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
+from pairlight.core.markdown import inline_code
 from pairlight.evaluation.significance import PairedDifference
 from pairlight.experiments.curves import draw_curves
 from pairlight.experiments.figures import draw_bars
@@ -85,7 +86,7 @@ def write_report(out: Path, report: PaperReport) -> str:
     blocks: list[PageBlock] = [
         f"{report.title}. Scale: {report.scale}. Results are means ± standard deviations over seeds; unless the form "
         "of the table says otherwise, the best epoch of each run was selected on dev.",
-        f"Last run: `{report.command}`.",
+        f"Last run: {inline_code(report.command)}.",
         SIGNIFICANCE,
     ]
     if report.scale == "small":

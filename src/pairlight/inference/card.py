@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pairlight.core.markdown import markdown_table
+from pairlight.core.markdown import code_block, escape_markdown, markdown_table
 from pairlight.models.base import PairModel
 
 _EXAMPLE = """```python
@@ -46,13 +46,15 @@ def model_card(
         sections.append(f"Best epoch: {history['best_epoch']} of {len(history['epochs'])}{measured}.")
     if results:
         rows = [
-            [data, metric, f"{value:.4f}"] for data, metrics in results.items() for metric, value in metrics.items()
+            [escape_markdown(data), metric, f"{value:.4f}"]
+            for data, metrics in results.items()
+            for metric, value in metrics.items()
         ]
         sections += ["## Results", markdown_table(["data", "metric", "value"], rows)]
     if command:
-        sections += ["## Command", f"```\n{command}\n```"]
+        sections += ["## Command", code_block(command)]
     return "\n\n".join(sections) + "\n"
 
 
 def _table(values: Mapping[str, Any]) -> str:
-    return markdown_table(["name", "value"], [[name, str(value)] for name, value in values.items()])
+    return markdown_table(["name", "value"], [[name, escape_markdown(value)] for name, value in values.items()])
