@@ -94,3 +94,22 @@ def test_rows_that_were_not_run_again_keep_their_results(write: ModuleType) -> N
     found = write.merged(report, new)
     assert found.command == "new"
     assert found.tables == (replace(reuters, rows=(reuters.rows[0], other, *reuters.rows[2:])), sotu)
+
+
+def test_a_row_that_was_trained_in_another_form_is_marked_and_left_to_run(write: ModuleType) -> None:
+    name = "amv-lstm-wikiqa"
+    table = read_record(FOLDER / f"{name}-full.json", PaperReport, "run it again").tables[0]
+    row = next(row for row in table.rows if row.label == "aMV-LSTM (Q)")
+    assert write.earlier_form(name, table, row) == ""
+    other = replace(row, settings={**row.settings, "rescale": False}, options={**row.options, "lr": 0.5})
+    assert write.earlier_form(name, table, other) == "rescale = False, lr = 0.5"
+    assert write.earlier_form(name, table, replace(other, epochs=())) == ""  # not trained
+
+
+@pytest.mark.parametrize("seeds", [2, 3])
+def test_what_is_left_to_run_are_rows_without_three_seeds(write: ModuleType, monkeypatch, seeds: int) -> None:
+    stored, file = write._report, "mv-lstm-sc-full.json"
+    reuters = replace(stored(file)[0], rows=tuple(replace(row, seeds=seeds) for row in stored(file)[0].rows))
+    monkeypatch.setattr(write, "earlier_form", lambda name, table, row: "")
+    monkeypatch.setattr(write, "_report", lambda name: (reuters,) if name == file else stored(name))
+    assert ("reproduce mv-lstm-sc --scale full --data reuters`" in write.missing_runs()) == (seeds < 3)
