@@ -42,7 +42,8 @@ _MATCH_SRNN = (
 _AMV_LSTM = (
     "Ours: attention weights are multiplied by the length of the text (rescale=true), MV-LSTM and aMV-LSTM have an MLP "
     "with a hidden layer, losses, optimizers and the training of word vectors differ between models, and the epoch is "
-    "the best on dev of at most 20. The paper has none of these.",
+    "the best on dev of at most 20. The paper has none of these. K-NRM, where it is run, is not in the paper; its word "
+    "vectors are not trained either, which leaves 12 trained numbers.",
     "As published: attention weights are not rescaled, the score of MV-LSTM and aMV-LSTM is one linear layer (mlp=0), "
     "all models have the same loss (hinge for ranking lists, cross-entropy for labels), optimizer and number of epochs "
     "(400 on WikiQA, 500 on Quora), and the model at the end of training is measured. The paper does not name its "
