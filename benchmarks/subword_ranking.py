@@ -12,7 +12,7 @@ from pairlight.data.pairs import Pairs
 from pairlight.inference.scorer import ModelScorer
 from pairlight.text.subwords import SUBWORDS, subword_vectors
 from pairlight.text.tokenizer import TokenizedTexts
-from pairlight.training.initialize import untrained_model
+from pairlight.training.untrained import untrained_model
 
 LEFT, RIGHT, TEXTS = 30, 40, 1000  # subwords of the query and of a text, and the number of texts
 _FIRST, _LAST = 300, 20_000  # ordinary subwords, the more frequent first

@@ -30,6 +30,21 @@ def imported(file: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
 
 
+def imported_at_once(file: Path) -> Iterator[str]:
+    """Every module a file imports when it is imported itself: not in functions, not for the type checker."""
+    pending: list[ast.AST] = [ast.parse(file.read_text(encoding="utf-8"))]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            pending += node.orelse
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            pending += ast.iter_child_nodes(node)
+
+
 def package_of(file: Path) -> str:
     return file.relative_to(SOURCE).parts[0].removesuffix(".py")
 
@@ -60,11 +75,16 @@ def test_a_package_that_needs_no_pytorch_does_not_import_it(package):
     assert not [file.name for file in files if any(name.split(".")[0] == "torch" for name in imported(file))]
 
 
-def test_only_the_package_for_clusters_imports_ray_and_it_stays_small():
-    users = {package_of(file) for file in modules() if any(name.split(".")[0] == "ray" for name in imported(file))}
-    assert users == {"cluster"}
-    lines = [len(file.read_text(encoding="utf-8").splitlines()) for file in (SOURCE / "cluster").glob("*.py")]
-    assert 0 < sum(lines) < 800
+def test_only_training_and_the_torch_backend_import_pytorch_or_what_needs_it():
+    """At import time: other modules may import it inside a function that needs gradients."""
+    torch = ("torch", "safetensors.torch", "pairlight.kernels.autograd", "pairlight.layers.backends.torch_backend")
+    importing = {
+        str(file.relative_to(SOURCE))
+        for file in modules()
+        if any(name == each or name.startswith(f"{each}.") for name in imported_at_once(file) for each in torch)
+    }
+    allowed = ("kernels/autograd/", "layers/backends/torch_backend.py", "training/", "experiments/")
+    assert not [file for file in importing if not file.startswith(allowed)]
 
 
 def test_explanations_and_layers_do_not_know_models_by_name():
@@ -112,6 +132,13 @@ def test_importing_pairlight_loads_nothing_heavy_and_creates_no_files(tmp_path):
 
 def test_importing_the_command_line_loads_no_pytorch(tmp_path):
     assert not modules_after("import pairlight.cli", tmp_path) & (HEAVY - {"numpy"})
+
+
+def test_the_matcher_search_and_server_load_no_package_of_training(tmp_path):
+    code = (
+        "import pairlight.matcher, pairlight.search.index, pairlight.serve.application, pairlight.explain.render.html"
+    )
+    assert not modules_after(code, tmp_path) & {"torch", "gensim", "bm25s", "ir_measures", "scipy", "matplotlib"}
 
 
 def test_every_public_name_can_be_imported():

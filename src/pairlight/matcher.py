@@ -8,6 +8,7 @@ from typing import Any, Self, overload
 import numpy as np
 
 from pairlight.core.errors import InputError
+from pairlight.core.extras import naming_extras
 from pairlight.core.progress import Progress, progress_reporter
 from pairlight.data.collection import Collection
 from pairlight.data.pairs import Pairs
@@ -20,15 +21,14 @@ from pairlight.explain.data import Comparison, Explanation, Neighbor
 from pairlight.explain.explain import compare_explanations, explain_pair
 from pairlight.explain.nearest import nearest_pairs
 from pairlight.inference.encodings import Encodings
+from pairlight.inference.history import History
 from pairlight.inference.model_folder import TrainedModel, load_model, save_model
 from pairlight.inference.scorer import ModelScorer, Scores
 from pairlight.models import DEFAULT_MODEL, model_class
 from pairlight.models.settings import check_settings
 from pairlight.text.checks import check_text, check_texts
 from pairlight.training.config import TrainingConfig
-from pairlight.training.initialize import untrained_model
-from pairlight.training.loop import History
-from pairlight.training.trainer import calibrate, train
+from pairlight.training.untrained import untrained_model
 
 
 class Matcher:
@@ -78,14 +78,16 @@ class Matcher:
         keeps the best epoch so far. `history` has the dev metric of every epoch, of the model before training and,
         with `baseline`, of BM25; `notes` has advice, printed with `progress`.
         """
-        with progress_reporter(progress) as reporter:
+        with naming_extras():
+            from pairlight.training.trainer import train
+        with progress_reporter(progress) as reporter, naming_extras():
             run = train(
                 self.name,
                 _pairs(train_pairs),
                 None if dev is None else _pairs(dev),
                 settings=self.settings,
                 options=options,
-                init=None if init is None else "auto" if init == "auto" else load_model(init),
+                init=None if init is None else "auto" if init == "auto" else load_model(init, "torch"),
                 device=device,
                 folder=None if folder is None else Path(folder),
                 resume=resume,
@@ -100,7 +102,10 @@ class Matcher:
 
     def calibrate(self, dev: Any) -> Self:
         """Fit probabilities, the threshold between positive and negative, and the scale of graded labels."""
-        calibration = calibrate(self.scorer, _pairs(dev), self.config)
+        with naming_extras():
+            from pairlight.training.trainer import calibrate
+
+            calibration = calibrate(self.scorer, _pairs(dev), self.config)
         self._trained = replace(self.trained, calibration=calibration)
         return self
 
@@ -171,7 +176,8 @@ class Matcher:
         """Ranking metrics where the pairs form lists, else metrics of labeled pairs at the threshold chosen on dev."""
         pairs = _pairs(data)
         scores = self.scorer.score_pairs(pairs)
-        return evaluate_scores(pairs, scores, task=task, threshold=self.threshold, keep_empty=keep_empty)
+        with naming_extras():
+            return evaluate_scores(pairs, scores, task=task, threshold=self.threshold, keep_empty=keep_empty)
 
     @overload
     def explain(  # type: ignore[overload-overlap]  # to the type checker, a text is a sequence of texts as well

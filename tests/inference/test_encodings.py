@@ -69,7 +69,7 @@ def test_a_long_text_does_not_widen_a_block_of_short_ones(trained, monkeypatch):
     encodings = trained.encode(texts)
     whole = trained.score_encoded(QUERY, encodings)
     monkeypatch.setattr("pairlight.inference.encodings.MAX_CELLS", 6 * 100)
-    blocks = list(encodings.blocks(6))
+    blocks = list(encodings.blocks(6, np.zeros(0)))
     assert [len(block.lengths) for block in blocks] == [30, 2, 29]
     assert max(len(block.lengths) * int(block.lengths.max()) for block in blocks) <= 100
     np.testing.assert_allclose(trained.score_encoded(QUERY, encodings), whole, rtol=1e-5, atol=1e-6)

@@ -7,11 +7,11 @@ import pytest
 
 from pairlight.data.pairs import Pairs
 from pairlight.evaluation.dev_metric import dev_metric
+from pairlight.inference.history import EpochRecord, History
 from pairlight.matcher import Matcher
 from pairlight.models.base import PAPER_TRAINING
 from pairlight.training.advice import advice
 from pairlight.training.config import TrainingConfig
-from pairlight.training.loop import EpochRecord, History
 from toy_pairs import overlap
 
 DEV = overlap(40, seed=5)

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from pairlight.core.errors import InputError
+from pairlight.core.extras import naming_extras
 from pairlight.core.memory import is_out_of_memory
 from pairlight.core.terminal import printable
 
@@ -23,7 +24,8 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         with _warnings_as_notes():
             try:
-                return super().invoke(ctx)
+                with naming_extras():
+                    return super().invoke(ctx)
             except InputError as error:
                 raise _failed(BAD_INPUT, f"{error}{self._option_hint(error)}") from None
             except OSError as error:

@@ -10,6 +10,7 @@ from pairlight.cli.options import Json, Threads
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 
+_RUNTIMES = {"numpy": "light, without PyTorch", "torch": "PyTorch"}
 _DISTRIBUTION = "pairlight"
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w-]+)["']""")
 
@@ -26,6 +27,7 @@ def doctor(threads: Threads = None, as_json: Json = False) -> None:
     print(f"kernels     {used} ({kernels['reason']})")
     if kernels["native"]:
         print(f"{'':12}compiled and supported by this CPU: {', '.join(kernels['available'])}")
+    print(f"runtime     {report['runtime']}")
     print(f"threads     {report['threads']} of {report['cores']} cores")
     print(f"python      {report['python']} on {report['system']}")
     for name, version in report["versions"].items():
@@ -36,14 +38,14 @@ def doctor(threads: Threads = None, as_json: Json = False) -> None:
 
 
 def _report() -> dict[str, Any]:
-    import torch
-
     from pairlight.kernels.native.library import available, status
+    from pairlight.layers.backends import inference_backend, threads
 
     required = _required()
     return {
         "kernels": asdict(status()) | {"available": available()},
-        "threads": torch.get_num_threads(),
+        "runtime": _RUNTIMES[inference_backend()],
+        "threads": threads(),
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",

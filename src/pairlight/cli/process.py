@@ -11,9 +11,9 @@ def configure_process(threads: int | None) -> None:
     disable_malloc_trim()
     if threads is not None:
         check_cores("threads", threads)
-        import torch
+        from pairlight.layers.backends import set_threads
 
-        torch.set_num_threads(threads)
+        set_threads(threads)
 
 
 def check_cores(option: str, number: int) -> None:

@@ -25,7 +25,7 @@ from pairlight.models import DEFAULT_MODEL, model_class
 from pairlight.training.config import TrainingConfig
 
 if TYPE_CHECKING:
-    from pairlight.training.loop import History
+    from pairlight.inference.history import History
 
 _TRAINING = "training"  # the subfolder of a model folder with the log and the checkpoint
 

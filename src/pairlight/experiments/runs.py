@@ -16,11 +16,11 @@ from pairlight.evaluation.evaluate import default_metric, evaluate_scores
 from pairlight.evaluation.result import EvaluationResult
 from pairlight.experiments.records import Values
 from pairlight.experiments.spec import EpochResult, Epochs, RunResult, RunSpec
+from pairlight.inference.history import History
 from pairlight.inference.scorer import ModelScorer, Scores
 from pairlight.matcher import Matcher
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
-from pairlight.training.loop import History
 from pairlight.training.trainer import TrainingRun, train
 
 # The options of `evaluate_every_epoch`, whatever the options of a run say.

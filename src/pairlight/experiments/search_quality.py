@@ -115,7 +115,7 @@ def _train(name: str, splits: Splits, folder: Path, reporter: ProgressReporter) 
     out = folder / f"{name.replace('/', '-')}-model"
     if not (out / "config.json").is_file():
         options = {"epochs": EPOCHS, "patience": 0}
-        init = load_model(MODEL_NAME)
+        init = load_model(MODEL_NAME, "torch")
         run = train(init.name, splits["train"], splits["dev"], options=options, init=init, reporter=reporter)
         save_model(out, run.trained)
     return out

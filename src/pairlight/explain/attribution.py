@@ -6,16 +6,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
 from pairlight.explain.data import Contributions, ZeroedInput
 from pairlight.explain.removal import Words, texts_without
 from pairlight.explain.trace import LayerCall, ReplayTrace, Trace, embedding_layers, output_list
 from pairlight.inference.scorer import Scorer
-from pairlight.layers.layer import Layer
-from pairlight.layers.types import Tokens
+from pairlight.inference.scoring import to_numpy
+from pairlight.layers.backends import array_namespace
+from pairlight.layers.layer import Layer, is_array
+from pairlight.layers.types import Array, Tokens
 from pairlight.text.tokenizer import TokenizedTexts
+
+Floats = NDArray[np.floating]
 
 STEPS = (16, 64, 256)  # tried in this order until the residual is small enough
 TARGET_RESIDUAL = 0.02  # as a share of score - baseline: below this, no more steps are taken
@@ -56,11 +59,11 @@ class OutputAttribution:
 
     call: LayerCall
     index: int  # which of the outputs of the call
-    x: Tensor
-    gradient: Tensor
+    x: Array
+    gradient: Array
 
     @property
-    def contributions(self) -> Tensor:
+    def contributions(self) -> Array:
         return self.x * self.gradient
 
 
@@ -81,13 +84,23 @@ class IntegratedGradients:
 
 
 def integrated_gradients(trace: Trace, layers: Collection[Layer]) -> IntegratedGradients | None:
-    """Attribute the score to the outputs of these layers; None if the score does not depend on them smoothly."""
+    """Attribute the score to the outputs of these layers.
+
+    None if the score does not depend on them smoothly, or if the model runs without PyTorch.
+    """
+    if not has_gradients(trace):
+        return None
     found = None
     for steps in STEPS:
         found = _integrate(trace, layers, steps)
         if found is None or abs(found.residual) <= TARGET_RESIDUAL * abs(found.difference) + 1e-7:
             break
     return found
+
+
+def has_gradients(trace: Trace) -> bool:
+    """Whether the model runs in PyTorch."""
+    return bool(array_namespace(trace.left.ids).NAME == "torch")
 
 
 def word_vector_gradients(trace: Trace) -> IntegratedGradients | None:
@@ -98,16 +111,16 @@ def word_vector_gradients(trace: Trace) -> IntegratedGradients | None:
 
 def contributions_of_vectors(trace: Trace, found: IntegratedGradients) -> Contributions:
     """The contributions of words from attributions to their vectors."""
-    left, right = torch.zeros(trace.left.ids.shape[1]), torch.zeros(trace.right.ids.shape[1])
+    left, right = (np.zeros(tokens.ids.shape[1], np.float32) for tokens in (trace.left, trace.right))
     for output in found.outputs:
         side = left if tokens_of(output) is found.left else right
-        side += output.contributions.sum(-1).cpu().float()
+        side += to_numpy(output.contributions.sum(-1))
     return _contributions(left, right, found, "word vectors")
 
 
 def contributions_of_cells(found: IntegratedGradients) -> Contributions:
     """The contributions of words from attributions to a grid: half of every cell to each of its two words."""
-    cells = sum(output.contributions.sum(0) for output in found.outputs).cpu().float() / 2  # type: ignore[union-attr]
+    cells = np.sum([to_numpy(output.contributions.sum(0)) for output in found.outputs], 0) / 2
     return _contributions(cells.sum(1), cells.sum(0), found, "interaction grid")
 
 
@@ -123,19 +136,21 @@ def _gauss(steps: int) -> tuple[Any, Any]:
 
 
 def _integrate(trace: Trace, layers: Collection[Layer], steps: int) -> IntegratedGradients | None:
+    import torch
+
     points, weights = _gauss(steps)
     dtype = next((parameter.dtype for parameter in trace.model.parameters()), torch.float32)
     # The last two copies of the pair are the baseline and the pair itself.
     alpha = torch.tensor([*(points + 1) / 2, 0.0, 1.0], dtype=dtype, device=trace.left.ids.device)
     weight = torch.tensor([*weights / 2, 0.0, 0.0], dtype=dtype, device=alpha.device)
-    leaves: list[tuple[LayerCall, int, Tensor, Tensor]] = []
+    leaves: list[tuple[LayerCall, int, Array, Array]] = []
 
     def scale(layer: Layer, args: tuple[Any, ...], output: Any) -> Any:
         def scaled(index: int, each: Any) -> Any:
-            x = (each if isinstance(each, Tensor) else each.x).detach()
+            x = (each if is_array(each) else each.x).detach()
             leaf = (x * alpha.view(-1, *[1] * (x.dim() - 1))).requires_grad_()
             leaves.append((LayerCall(layer, args, output), index, x[-1], leaf))
-            return leaf if isinstance(each, Tensor) else replace(each, x=leaf)
+            return leaf if is_array(each) else replace(each, x=leaf)
 
         edited = [scaled(index, each) for index, each in enumerate(output_list(output))]
         return type(output)(edited) if isinstance(output, (list, tuple)) else edited[0]
@@ -168,6 +183,6 @@ def with_evidence(found: Contributions, left: Sequence[float], right: Sequence[f
     )
 
 
-def _contributions(left: Tensor, right: Tensor, found: IntegratedGradients, zeroed: ZeroedInput) -> Contributions:
+def _contributions(left: Floats, right: Floats, found: IntegratedGradients, zeroed: ZeroedInput) -> Contributions:
     values = tuple(left.tolist()), tuple(right.tolist())
     return Contributions("integrated-gradients", *values, found.baseline, found.residual, zeroed)

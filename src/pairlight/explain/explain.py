@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
 from pairlight.core.errors import InputError
 from pairlight.evaluation.calibration import Calibration
@@ -11,6 +10,7 @@ from pairlight.explain.attribution import (
     IntegratedGradients,
     contributions_of_cells,
     contributions_of_vectors,
+    has_gradients,
     leave_one_out,
     with_evidence,
 )
@@ -32,15 +32,16 @@ from pairlight.explain.removal import Words, words_of_subwords
 from pairlight.explain.subwords import join_subwords
 from pairlight.explain.trace import Trace, differentiable, interaction_call, trace_pair
 from pairlight.inference.scorer import ModelScorer
-from pairlight.inference.scoring import device_of
+from pairlight.inference.scoring import device_of, without_gradients
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.collate import collate
+from pairlight.models.base import PairModel
 from pairlight.text.checks import short_repr
 from pairlight.text.parse import parse_brackets
 from pairlight.text.subwords import SubwordTokenizer
 from pairlight.text.tokenizer import TokenizedTexts, Tokenizer
 
 
-@torch.inference_mode(False)  # the caller may use inference mode, which has no gradients
 def explain_pair(
     scorer: ModelScorer, left: str, right: str, *, words: bool = True, calibration: Calibration | None = None
 ) -> Explanation:
@@ -49,10 +50,18 @@ def explain_pair(
     Layers are found by their types and by the types of their inputs and outputs, so this works for any model. With a
     calibration, the explanation includes the probability of a match.
     """
+    model = scorer.model.eval()
+    first = next((array for _, array in model.named_arrays()), np.zeros(0))
+    with array_namespace(first).outside_inference_mode():  # the caller may use it, and it has no gradients
+        return _explain(scorer, differentiable(model), left, right, words, calibration)
+
+
+def _explain(
+    scorer: ModelScorer, model: PairModel, left: str, right: str, words: bool, calibration: Calibration | None
+) -> Explanation:
     texts = text_view(scorer, left, "left"), text_view(scorer, right, "right")
     tokenized = scorer.token_ids([left, right, ""])
     word_numbers, subword_words = words_of_tokens(scorer, tokenized, texts)
-    model = differentiable(scorer.model.eval())
     device = device_of(model)
     trace = trace_pair(model, *(collate(tokenized, np.array([t]), device) for t in range(2)))
     notes = _truncation_notes(scorer, texts)
@@ -67,7 +76,7 @@ def explain_pair(
         notes.append("No grid: the model has no layer that compares the positions of the two texts.")
     rows, columns = (grids[0].rows, grids[0].columns) if grids else ((), ())
     pair = TracedPair(trace, *texts, rows, columns, scorer.tokenizer)
-    with torch.no_grad():
+    with without_gradients(model):
         findings = explain_layers(pair)
     contributions: list[Contributions] = []
     if words:
@@ -78,7 +87,7 @@ def explain_pair(
         elif grid_gradients is not None and grid_gradients.is_complete and is_word_axis(rows) and is_word_axis(columns):
             gradients = contributions_of_cells(grid_gradients)
         else:
-            notes.append(_no_gradients_note(pair.word_gradients))
+            notes.append(_no_gradients_note(trace, pair.word_gradients))
         if gradients is not None:
             contributions.append(_add_evidence(gradients, trace, subword_words))
     explanation = Explanation(
@@ -137,7 +146,7 @@ def words_of_tokens(
 
 def _add_evidence(found: Contributions, trace: Trace, words: Sequence[Words] | None) -> Contributions:
     """The contributions with what the subwords of each word add to the evidence."""
-    with torch.no_grad():
+    with without_gradients(trace.model):
         parts = evidence_of_subwords(trace)
     if parts is None or words is None:
         return found
@@ -162,7 +171,9 @@ def _truncation_notes(scorer: ModelScorer, texts: tuple[TextView, TextView]) -> 
     return notes
 
 
-def _no_gradients_note(found: IntegratedGradients | None) -> str:
+def _no_gradients_note(trace: Trace, found: IntegratedGradients | None) -> str:
+    if not has_gradients(trace):
+        return "No integrated gradients: they need PyTorch, pip install 'pairlight[train]'."
     if found is None:
         return "No integrated gradients: the score of this model is not differentiable with respect to word vectors."
     return (

@@ -1,11 +1,15 @@
 """The interaction grid of a traced pair: its channels, the words of its rows and columns, and its top cells."""
 
-from torch import Tensor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pairlight.explain.attribution import IntegratedGradients, integrated_gradients
 from pairlight.explain.data import AxisLabel, GridKind, GridView, TopCell, WordSpan
 from pairlight.explain.trace import LayerCall, Trace, edited_scores
-from pairlight.kernels.autograd.kmax import kmax
+from pairlight.inference.scoring import to_numpy
+from pairlight.kernels.native.kmax import kmax
 from pairlight.layers.interactions import CosinePerDirection
 from pairlight.layers.ngrams import NgramCosine
 from pairlight.layers.phrases import Phrases
@@ -13,6 +17,7 @@ from pairlight.layers.segment_pairs import SegmentPairs
 from pairlight.layers.topk import KMax
 from pairlight.layers.tree_autoencoder import TreeAutoencoder
 from pairlight.layers.trees import Trees
+from pairlight.layers.types import Array
 
 MAX_CELLS = 12  # top cells of models that do not pool a fixed number of cells
 AxisLabels = tuple[AxisLabel, ...]
@@ -30,7 +35,7 @@ def interaction_grids(
     )
 
 
-def grid_view(name: str, kind: GridKind, rows: AxisLabels, columns: AxisLabels, values: Tensor) -> GridView:
+def grid_view(name: str, kind: GridKind, rows: AxisLabels, columns: AxisLabels, values: Any) -> GridView:
     return GridView(name, kind, rows, columns, tuple(map(tuple, values[: len(rows), : len(columns)].tolist())))
 
 
@@ -66,15 +71,15 @@ def top_cells(
     A contribution is the part of the cell in the difference between the score and the score of a grid of zeros. Without
     `attribute`, cells that the model does not pool are selected by their values and have no contributions.
     """
-    x = interaction.output.x[0]  # [C, L, R]
+    x = to_numpy(interaction.output.x[0])  # [C, L, R]
     pooling = next((layer for layer, call in trace.calls_of(KMax) if call.args[0] is interaction.output), None)
     attribute = attribute or pooling is not None
     found = integrated_gradients(trace, [interaction.layer]) if attribute else None
-    attributions = found.outputs[0].contributions if _is_usable(found) else None  # type: ignore[union-attr]
+    attributions = to_numpy(found.outputs[0].contributions) if found is not None and _is_usable(found) else None
     if pooling is not None:
         selected = _pooled_cells(interaction, pooling.k)
     else:
-        selected = _largest_cells(x if attributions is None else attributions.abs())
+        selected = _largest_cells(x if attributions is None else abs(attributions))
     contributions: list[float] | list[None]
     if not attribute:
         contributions, total = [None] * len(selected), 0.0
@@ -83,7 +88,7 @@ def top_cells(
         total = sum(map(abs, contributions))
     else:
         contributions = [float(attributions[c].flatten()[at]) for c, at, _ in selected]
-        total = float(attributions.abs().sum())
+        total = float(abs(attributions).sum())
     R = x.shape[2]
     cells = [
         TopCell(c, at // R, at % R, float(x[c].flatten()[at]), rank, value, value / total if value and total else value)
@@ -99,23 +104,23 @@ def top_cells(
 Selected = list[tuple[int, int, int]]  # channel, position in the flattened channel, rank in the channel
 
 
-def _is_usable(found: IntegratedGradients | None) -> bool:
-    return found is not None and found.is_complete and len(found.outputs) == 1
+def _is_usable(found: IntegratedGradients) -> bool:
+    return found.is_complete and len(found.outputs) == 1
 
 
 def _pooled_cells(interaction: LayerCall, k: int) -> Selected:
-    mask = interaction.output.mask
-    _, positions = kmax(interaction.output.x, mask.any(2).sum(1), mask.any(1).sum(1), k)  # [B, C, K]
+    x, mask = to_numpy(interaction.output.x), to_numpy(interaction.output.mask)
+    _, positions = kmax(x, mask.any(2).sum(1), mask.any(1).sum(1), k)  # [B, C, K]
     ranked = ((c, at, rank) for c, row in enumerate(positions[0].tolist()) for rank, at in enumerate(row, 1))
     return [each for each in ranked if each[1] >= 0]
 
 
-def _largest_cells(values: Tensor) -> Selected:
+def _largest_cells(values: NDArray[Any]) -> Selected:
     """The cells with the largest values over all channels."""
-    size = values[0].numel()
+    size = values[0].size
     ranks = dict.fromkeys(range(len(values)), 0)
     selected = []
-    for at in values.flatten().topk(min(MAX_CELLS, values.numel())).indices.tolist():
+    for at in np.argsort(-values.flatten(), kind="stable")[:MAX_CELLS].tolist():
         channel = at // size
         ranks[channel] += 1
         selected.append((channel, at % size, ranks[channel]))
@@ -127,14 +132,14 @@ def _leave_one_cell_out(trace: Trace, interaction: LayerCall, cells: Selected) -
     if not cells:
         return []
 
-    def zero_one_each(x: Tensor) -> Tensor:
+    def zero_one_each(x: Array) -> Array:
         R = x.shape[3]
         for row, (c, at, _) in enumerate(cells):
             x[row, c, at // R, at % R] = 0
         return x
 
     scores = edited_scores(trace, interaction.layer, zero_one_each, len(cells))
-    return [trace.score - score for score in scores.tolist()]
+    return [trace.score - score for score in scores]
 
 
 def _channel_names(interaction: LayerCall, channels: int) -> list[str]:

@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from pairlight.core.errors import InputError
 from pairlight.data.batching import batches_by_length
@@ -14,12 +12,12 @@ from pairlight.data.pairs import Pairs
 from pairlight.explain.data import Neighbor
 from pairlight.explain.trace import trace_pair
 from pairlight.inference.scorer import ModelScorer
-from pairlight.inference.scoring import TextNumbers, device_of
+from pairlight.inference.scoring import TextNumbers, device_of, to_numpy, without_gradients
 from pairlight.layers.collate import collate
 from pairlight.layers.heads import WeightedSum
-from pairlight.layers.layer import Layer
+from pairlight.layers.layer import Layer, is_array
 from pairlight.layers.tracing import tracing
-from pairlight.layers.types import Seq
+from pairlight.layers.types import Array, Seq
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 
@@ -80,7 +78,7 @@ def scoring_layers(model: PairModel, texts: TokenizedTexts) -> list[Layer]:
         scored = [call.layer for call in calls if call.layer is not score and _word_features(call.args)]
         return scored[-1:] + evidence
     if not isinstance(score, Layer):
-        per_pair = {call.layer for call in calls if isinstance(call.output, Tensor) and call.output.numel() == 1}
+        per_pair = {call.layer for call in calls if is_array(call.output) and call.output.shape == (1,)}
         return [layer for layer in children if layer in per_pair] + evidence
     return ([score] if any(call.layer is score and _features(call.args) for call in calls) else []) + evidence
 
@@ -90,7 +88,7 @@ class _InputTrace:
 
     def __init__(self, layers: list[Layer]) -> None:
         self.layers = layers
-        self.features: list[Tensor] = []
+        self.features: list[Array] = []
 
     def watches(self, layer: Layer) -> bool:
         return layer in self.layers
@@ -103,14 +101,14 @@ class _InputTrace:
         pass
 
 
-def _features(args: tuple[Any, ...]) -> list[Tensor]:
+def _features(args: tuple[Any, ...]) -> list[Array]:
     """One vector per pair for each argument; vectors of words are added up.   [B, D] or [B, L, D] -> [B, D]"""
-    tensors = [arg.x if isinstance(arg, Seq) else arg for arg in args if isinstance(arg, (Tensor, Seq))]
-    return [x.sum(1) if x.dim() == 3 else x for x in tensors]
+    arrays = [arg.x if isinstance(arg, Seq) else arg for arg in args if isinstance(arg, Seq) or is_array(arg)]
+    return [x.sum(1) if x.ndim == 3 else x for x in arrays]
 
 
 def _word_features(args: tuple[Any, ...]) -> bool:
-    return any(isinstance(arg, Tensor) and arg.dim() == 3 for arg in args)
+    return any(is_array(arg) and arg.ndim == 3 for arg in args)
 
 
 def _compare_features(
@@ -119,27 +117,27 @@ def _compare_features(
     """The similarity of each pair to the pair of texts 0 and 1, and its score."""
     (_, own, _), *_ = _read_features(model, layers, texts, np.array([0]), np.array([1]))
     some = np.unique(np.linspace(0, len(left) - 1, min(SAMPLE, len(left))).astype(np.int64))
-    sample = torch.cat([features for _, features, _ in _read_features(model, layers, texts, left[some], right[some])])
-    std = sample.std(0, correction=0)
-    std = torch.where(std > 1e-6 * std.max(), std, 1.0)
+    sample = [features for _, features, _ in _read_features(model, layers, texts, left[some], right[some])]
+    std = np.concatenate(sample).std(0)
+    std = np.where(std > 1e-6 * std.max(), std, 1.0)
     similarity, scores = np.empty(len(left)), np.empty(len(left))
     for rows, features, batch_scores in _read_features(model, layers, texts, left, right):
-        distance = ((features - own) / std).square().mean(1).sqrt()
-        similarity[rows], scores[rows] = 1 / (1 + distance).cpu().numpy(), batch_scores.cpu().numpy()
+        distance = np.sqrt(np.square((features - own) / std).mean(1))
+        similarity[rows], scores[rows] = 1 / (1 + distance), batch_scores
     return similarity, scores
 
 
-@torch.no_grad()
 def _read_features(
     model: PairModel, layers: list[Layer], texts: TokenizedTexts, left: TextNumbers, right: TextNumbers
-) -> Iterator[tuple[TextNumbers, Tensor, Tensor]]:
+) -> Iterator[tuple[TextNumbers, Column, Column]]:
     """Batches of pairs: their rows, features [B, D] and scores [B]."""
     device = device_of(model)
     for rows in batches_by_length(texts.lengths[left] * texts.lengths[right], BATCH):
         trace = _InputTrace(layers)
-        with tracing(trace):
+        with without_gradients(model), tracing(trace):
             scores = model(collate(texts, left[rows], device), collate(texts, right[rows], device))
-        yield rows, torch.cat(trace.features, 1).double(), scores
+        features = [to_numpy(each).astype(np.float64) for each in trace.features]
+        yield rows, np.concatenate(features, 1), to_numpy(scores)
 
 
 def _word_cosines(texts: TokenizedTexts, number: int) -> Column:

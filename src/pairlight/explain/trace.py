@@ -8,12 +8,10 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import torch
-from torch import Tensor
-
-from pairlight.layers.layer import Layer
+from pairlight.layers.backends import array_namespace
+from pairlight.layers.layer import Layer, is_array
 from pairlight.layers.tracing import tracing
-from pairlight.layers.types import Grid, Seq, Tokens
+from pairlight.layers.types import Array, Grid, Seq, Tokens
 from pairlight.models.base import PairModel
 
 LayerType = TypeVar("LayerType", bound=Layer)
@@ -76,10 +74,10 @@ class ReplayTrace:
         self.left, self.right = repeat_tokens(trace.left, copies), repeat_tokens(trace.right, copies)
         self._recorded = recorded_outputs(trace, layers, copies)
 
-    def scores(self) -> Tensor:
+    def scores(self) -> Array:
         """The score of every copy: [copies]."""
         with tracing(self):
-            s: Tensor = self.model(self.left, self.right)
+            s: Array = self.model(self.left, self.right)
         return s
 
     def watches(self, layer: Layer) -> bool:
@@ -94,30 +92,31 @@ class ReplayTrace:
         pass
 
 
-@torch.no_grad()
 def trace_pair(model: PairModel, left: Tokens, right: Tokens) -> Trace:
     """Score one pair and record the arguments and the output of every layer."""
     recording = RecordingTrace()
-    with tracing(recording):
+    with array_namespace(left.ids).no_grad(), tracing(recording):
         score = float(model(left, right)[0])
     return Trace(model, left, right, score, recording.calls)
 
 
 def differentiable(model: PairModel) -> PairModel:
     """The model itself; a copy if its weights were created in inference mode, because these have no gradients."""
-    if not any(array.is_inference() for _, array in model.named_arrays()):
+    if not any(hasattr(array, "is_inference") and array.is_inference() for _, array in model.named_arrays()):
         return model
     return deepcopy(model)
 
 
-@torch.no_grad()
-def edited_scores(trace: Trace, layer: Layer, change: Callable[[Tensor], Tensor], copies: int) -> Tensor:
+def edited_scores(trace: Trace, layer: Layer, change: Callable[[Array], Array], copies: int) -> list[float]:
     """The scores of copies of the pair, with the output of a layer changed.   x[copies, ..] -> [copies]"""
+    xp = array_namespace(trace.left.ids)
 
     def edit(_: Layer, __: tuple[Any, ...], output: Any) -> Any:
-        return change(output.clone()) if isinstance(output, Tensor) else replace(output, x=change(output.x.clone()))
+        return change(xp.copy(output)) if is_array(output) else replace(output, x=change(xp.copy(output.x)))
 
-    return ReplayTrace(trace, [layer], copies, edit).scores()
+    with xp.no_grad():
+        scores: list[float] = ReplayTrace(trace, [layer], copies, edit).scores().tolist()
+    return scores
 
 
 def recorded_outputs(trace: Trace, layers: Collection[Layer], copies: int) -> dict[Layer, list[Any]]:
@@ -159,9 +158,10 @@ def interaction_call(trace: Trace) -> LayerCall | None:
 
 
 def repeat_tokens(tokens: Tokens, copies: int) -> Tokens:
-    joins = None if tokens.joins is None else tokens.joins.repeat(copies, 1)
+    xp = array_namespace(tokens.ids)
+    joins = None if tokens.joins is None else xp.tile(tokens.joins, copies)
     subwords = None if tokens.subwords is None else repeat_tokens(tokens.subwords, copies)
-    ids, mask = tokens.ids.repeat(copies, 1), tokens.mask.repeat(copies, 1)
+    ids, mask = xp.tile(tokens.ids, copies), xp.tile(tokens.mask, copies)
     return replace(tokens, ids=ids, mask=mask, joins=joins, subwords=subwords)
 
 
@@ -184,8 +184,8 @@ def _is_of_pair(output: Any) -> bool:
 
 
 def _repeat_output(output: Any, copies: int) -> Any:
-    if isinstance(output, Tensor):
-        return output.expand(copies, *output.shape[1:])
+    if is_array(output):
+        return array_namespace(output).broadcast_to(output, (copies, *output.shape[1:]))
     if isinstance(output, (list, tuple)):
         return type(output)([_repeat_output(each, copies) for each in output])
     return replace(output, **{name: _repeat_output(each, copies) for name, each in vars(output).items()})

@@ -1,6 +1,7 @@
 """The card of a saved model in Markdown: what it is, how it was trained, and how well it does."""
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 from pairlight.core.markdown import code_block, escape_markdown, markdown_table
@@ -21,7 +22,7 @@ def model_card(
     about_data: str | None,
 ) -> str:
     """The card for a model and the contents of its config.json."""
-    size = sum(parameter.numel() for parameter in model.parameters())
+    size = sum(prod(parameter.shape) for parameter in model.parameters())
     history, metric = config["history"], config["training"].get("metric")
     sections = [
         f"# {config['model']}",

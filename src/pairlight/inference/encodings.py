@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import atomic_write
 from pairlight.core.progress import Progress
 from pairlight.evaluation.classification import spearman
-from pairlight.inference.scoring import MAX_CELLS, count_fitting, device_of, encode_texts
+from pairlight.inference.scoring import MAX_CELLS, count_fitting, device_of, encode_texts, to_numpy, without_gradients
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.collate import collate
 from pairlight.layers.ragged import Ragged, RaggedTokens
 from pairlight.layers.types import EncodedText, Seq
@@ -83,19 +83,24 @@ class Encodings:
     def astype(self, dtype: str) -> Self:
         """The same encodings at another precision; int8 has a scale per row."""
         check_dtype(dtype)
-        x, scale = _quantized(self._fp32(0, len(self.x)).numpy(), dtype)
+        x, scale = _quantized(self._fp32(0, len(self.x)), dtype)
         return replace(self, x=x, scale=scale)
 
-    def blocks(self, left_length: int) -> Iterator[Ragged]:
-        """All texts in order, a block at a time, sized for matching with a left text of this length."""
+    def blocks(self, left_length: int, like: Any) -> Iterator[Ragged]:
+        """All texts in order, a block at a time, sized for matching with a left text of this length.
+
+        The arrays are in the library and on the device of `like`.
+        """
+        xp = array_namespace(like)
         at = 0
         while at < len(self):
             end = max(at + 1, int(np.searchsorted(self.start, self.start[at] + BLOCK, "right")) - 1)
             end = at + count_fitting([np.diff(self.start[at : end + 1])], MAX_CELLS // left_length)
             first, last = int(self.start[at]), int(self.start[end])
-            start = torch.from_numpy(self.start[at : end + 1] - first)
-            ids = None if self.ids is None else torch.from_numpy(self.ids[first:last])
-            yield Ragged(self._fp32(first, last), ids, start[:-1], start.diff(), self._subwords(at, end))
+            start = self.start[at : end + 1] - first
+            ids = None if self.ids is None else xp.from_numpy(self.ids[first:last], like)
+            where = xp.from_numpy(start[:-1], like), xp.from_numpy(np.diff(start), like)
+            yield Ragged(xp.from_numpy(self._fp32(first, last), like), ids, *where, self._subwords(at, end, like))
             at = end
 
     def save(self, path: str | Path) -> None:
@@ -185,18 +190,19 @@ class Encodings:
             if [*start[[0, -1]]] != [0, len(values)]:
                 raise ValueError
 
-    def _subwords(self, at: int, end: int) -> RaggedTokens | None:
+    def _subwords(self, at: int, end: int, like: Any) -> RaggedTokens | None:
         """The subwords of texts `at` to `end`."""
         if self.subwords is None or self.subwords_start is None:
             return None
-        start = torch.from_numpy(self.subwords_start[at : end + 1])
-        ids = torch.from_numpy(self.subwords[int(start[0]) : int(start[-1])]).long()
-        return RaggedTokens(ids, start[:-1] - start[0], start.diff())
+        start = self.subwords_start[at : end + 1]
+        ids = self.subwords[int(start[0]) : int(start[-1])].astype(np.int64)
+        arrays = ids, start[:-1] - start[0], np.diff(start)
+        return RaggedTokens(*(array_namespace(like).from_numpy(each, like) for each in arrays))
 
-    def _fp32(self, first: int, last: int) -> torch.Tensor:
+    def _fp32(self, first: int, last: int) -> NDArray[np.float32]:
         """Some rows as fp32."""
-        x = torch.from_numpy(self.x[first:last]).float()
-        return x if self.scale is None else x * torch.from_numpy(self.scale[first:last, None])
+        x = self.x[first:last].astype(np.float32, copy=False)
+        return x if self.scale is None else x * self.scale[first:last, None]
 
 
 def encode_right_texts(
@@ -215,12 +221,13 @@ def encode_right_texts(
     chunks: list[tuple[Array | None, ...]] = []
     for at in range(0, len(texts), CHUNK):
         numbers = np.arange(at, min(at + CHUNK, len(texts)))
-        found = encode_texts(model.encode_right, tokenized, numbers, device_of(model)).in_order()
-        x, scale = _quantized(found.x.float().cpu().numpy(), dtype)
-        ids = None if found.ids is None else found.ids.int().cpu().numpy()
-        subwords = None if found.subwords is None else found.subwords.ids.int().cpu().numpy()
-        counts = None if found.subwords is None else found.subwords.lengths.cpu().numpy()
-        chunks.append((x, scale, ids, found.lengths.cpu().numpy(), subwords, counts))
+        with without_gradients(model):
+            found = encode_texts(model.encode_right, tokenized, numbers, device_of(model)).in_order()
+        x, scale = _quantized(to_numpy(found.x).astype(np.float32, copy=False), dtype)
+        ids = None if found.ids is None else to_numpy(found.ids).astype(np.int32)
+        subwords = None if found.subwords is None else to_numpy(found.subwords.ids).astype(np.int32)
+        counts = None if found.subwords is None else to_numpy(found.subwords.lengths)
+        chunks.append((x, scale, ids, to_numpy(found.lengths), subwords, counts))
         if progress is not None:
             progress((at + len(numbers)) / len(texts))
     if not chunks:
@@ -239,16 +246,15 @@ def encode_right_texts(
     )
 
 
-@torch.no_grad()
 def score_encodings(model: DualEncoder[Any], query: TokenizedTexts, encodings: Encodings) -> NDArray[np.float32]:
     """The score of one left text with every encoded text."""
     model.eval()
-    device = device_of(model)
-    u = model.encode_left(collate(query, np.array([0]), device))
-    own = u.own if isinstance(u, EncodedText) else u
-    length = own.x.shape[1] if isinstance(own, Seq) else 1
-    scores = [model.match(u, block.to(device).all()).float().cpu() for block in encodings.blocks(length)]
-    return torch.cat(scores).numpy() if scores else np.zeros(0, np.float32)
+    with without_gradients(model):
+        u = model.encode_left(collate(query, np.array([0]), device_of(model)))
+        own = u.own if isinstance(u, EncodedText) else u
+        length, like = (own.x.shape[1], own.x) if isinstance(own, Seq) else (1, own)
+        scores = [to_numpy(model.match(u, block.all())) for block in encodings.blocks(length, like)]
+    return np.concatenate(scores).astype(np.float32, copy=False) if scores else np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from safetensors import SafetensorError
-from safetensors.torch import load as load_tensors
-from safetensors.torch import save as save_tensors
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import atomic_write, write_text
@@ -17,6 +18,8 @@ from pairlight.evaluation.calibration import Calibration
 from pairlight.inference.card import model_card
 from pairlight.inference.ready_made import resolve_model
 from pairlight.inference.scorer import ModelScorer
+from pairlight.inference.scoring import to_numpy
+from pairlight.layers.backends import Backend, inference_backend, use_backend
 from pairlight.models import build, model_class
 from pairlight.models.base import PairModel
 from pairlight.text.subwords import SUBWORD_FOLDER, check_subwords, copy_subwords, subword_digest
@@ -67,7 +70,9 @@ def save_model(
         copy_subwords(folder / SUBWORD_FOLDER)
     files = {
         TOKENIZER: trained.tokenizer.to_bytes(),
-        WEIGHTS: save_tensors({name: t.contiguous() for name, t in trained.model.state_dict().items()}),
+        WEIGHTS: save_arrays(
+            {name: np.asarray(to_numpy(x), order="C") for name, x in trained.model.state_dict().items()}
+        ),
     }
     config = {
         "format": FORMAT,
@@ -95,8 +100,11 @@ def save_calibration(folder: Path, calibration: Calibration) -> None:
     write_text(folder / CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
 
 
-def load_model(folder: str | Path) -> TrainedModel:
-    """Read a model folder, or a ready-made model by its name; nothing in it is executed."""
+def load_model(folder: str | Path, backend: Backend | None = None) -> TrainedModel:
+    """Read a model folder, or a ready-made model by its name; nothing in it is executed.
+
+    The model runs on the given library, otherwise on that of `inference_backend`.
+    """
     folder = resolve_model(folder)
     config = _read_config(folder)
     contents = {name: _read(folder / name) for name in (TOKENIZER, WEIGHTS)}
@@ -108,10 +116,11 @@ def load_model(folder: str | Path) -> TrainedModel:
         check_subwords(config["subwords"], folder / SUBWORD_FOLDER, str(folder))
     inputs = model_class(name).input_spec(config["settings"])
     tokenizer = read_tokenizer(contents[TOKENIZER], inputs, str(folder / TOKENIZER))
-    model = build(name, tokenizer.vocab_size, **config["settings"])
     try:
-        state = load_tensors(contents[WEIGHTS])
-        model.prepare_state(state)
+        state = load_arrays(contents[WEIGHTS])
+        with use_backend(backend or inference_backend()):
+            model = build(name, tokenizer.vocab_size, **config["settings"])
+            model.prepare_state(state)
         model.load_state_dict(state)
     except (SafetensorError, ValueError) as error:
         raise InputError(f"{folder / WEIGHTS} does not fit the model ({error}): copy the folder again.") from None

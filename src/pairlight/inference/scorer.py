@@ -1,4 +1,4 @@
-"""The Scorer protocol, which ranking, evaluation, explanation and search depend on, and its PyTorch implementation."""
+"""The Scorer protocol, which ranking, evaluation, explanation and search depend on, and its implementation."""
 
 import hashlib
 import json
@@ -14,7 +14,8 @@ from pairlight.core.errors import InputError
 from pairlight.core.progress import Progress
 from pairlight.data.pairs import Pairs
 from pairlight.inference.encodings import Encodings, check_dtype, encode_right_texts, score_encodings
-from pairlight.inference.scoring import TextNumbers, score_pairs
+from pairlight.inference.scoring import TextNumbers, score_pairs, to_numpy
+from pairlight.layers.backends import array_namespace
 from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.checks import check_text, check_texts
 from pairlight.text.subwords import SUBWORDS, subword_limit
@@ -59,7 +60,7 @@ class Scorer(Protocol):
 
 
 class ModelScorer:
-    """A Scorer for a model in PyTorch."""
+    """A Scorer for a model, in PyTorch or on NumPy without it."""
 
     def __init__(
         self,
@@ -134,12 +135,12 @@ class ModelScorer:
     def fingerprint(self) -> str:
         weights = self.model.state_dict()
         # A weight that is written to has another version, so the digest is computed again only then.
-        state = tuple((tensor.data_ptr(), tensor._version) for tensor in weights.values())
+        state = tuple(array_namespace(array).version(array) for array in weights.values())
         if self._fingerprint is None or self._fingerprint[0] != state:
             digest = hashlib.sha256(json.dumps([self.name, self.model.settings, self.max_length]).encode())
             digest.update(self.tokenizer.to_bytes())
-            for name, tensor in weights.items():
-                digest.update(name.encode() + tensor.cpu().contiguous().numpy().tobytes())
+            for name, array in weights.items():
+                digest.update(name.encode() + to_numpy(array).tobytes())
             self._fingerprint = state, digest.hexdigest()
         return self._fingerprint[1]
 

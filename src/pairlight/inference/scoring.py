@@ -1,16 +1,17 @@
 """Scores many pairs with a model, in batches of similar length; a pair's score does not depend on its batch."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from pairlight.data.batching import batches_by_length
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.collate import collate
 from pairlight.layers.ragged import Ragged
-from pairlight.layers.types import EncodedText, Seq, Tokens
+from pairlight.layers.types import Array, EncodedText, Seq, Tokens
 from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 
@@ -25,14 +26,27 @@ Encode = Callable[[Tokens], Any]
 TextNumbers = NDArray[np.integer]
 
 
-def device_of(model: PairModel) -> torch.device:
-    return next((array.device for _, array in model.named_arrays()), torch.device("cpu"))
+def device_of(model: PairModel) -> Any:
+    """The device of a model in PyTorch; None for one on NumPy, or without weights."""
+    first = next((array for _, array in model.named_arrays()), None)
+    return None if first is None or isinstance(first, np.ndarray) else first.device
 
 
-@torch.no_grad()
+def without_gradients(model: PairModel) -> AbstractContextManager[Any]:
+    """A context in which a model in PyTorch computes no gradients."""
+    first = next((array for _, array in model.named_arrays()), np.zeros(0))
+    context: AbstractContextManager[Any] = array_namespace(first).no_grad()
+    return context
+
+
 def score_pairs(model: PairModel, texts: TokenizedTexts, left: TextNumbers, right: TextNumbers) -> NDArray[np.float32]:
     """One score for each pair of text numbers."""
     model.eval()
+    with without_gradients(model):
+        return _score_pairs(model, texts, left, right)
+
+
+def _score_pairs(model: PairModel, texts: TokenizedTexts, left: TextNumbers, right: TextNumbers) -> NDArray[np.float32]:
     lookup = isinstance(model, DualEncoder) and model.encodes_by_lookup
     if isinstance(model, DualEncoder) and not lookup:
         reuse = [len(np.unique(side)) <= REUSE_BELOW * len(side) for side in (left, right)]
@@ -45,17 +59,22 @@ def score_pairs(model: PairModel, texts: TokenizedTexts, left: TextNumbers, righ
         if (lefts == lefts[0]).all():  # one query with many texts is read once
             lefts = lefts[:1]
         batch = model(collate(texts, lefts, device), collate(texts, right[rows], device))
-        scores[rows] = batch.float().cpu().numpy()
+        scores[rows] = to_numpy(batch)
     return scores
 
 
-@torch.no_grad()
-def encode_texts(encode: Encode, texts: TokenizedTexts, numbers: TextNumbers, device: torch.device) -> Ragged:
-    """The encodings of these texts, in their order."""
+def encode_texts(encode: Encode, texts: TokenizedTexts, numbers: TextNumbers, device: Any) -> Ragged:
+    """The encodings of these texts, in their order; call it `without_gradients`."""
     batches = batches_by_length(texts.lengths[numbers], BATCH)
     encoded = Ragged.of([encode(collate(texts, numbers[rows], device)) for rows in batches])
-    back = torch.from_numpy(np.argsort(np.concatenate(batches))).to(device)
-    return encoded.take(back)
+    back = np.argsort(np.concatenate(batches))
+    return encoded.take(array_namespace(encoded.start).from_numpy(back, encoded.start))
+
+
+def to_numpy(x: Array) -> NDArray[Any]:
+    """An array of either library as a NumPy array."""
+    y: NDArray[Any] = array_namespace(x).to_numpy(x)
+    return y
 
 
 def count_fitting(lengths: Sequence[NDArray[np.int64]], limit: int) -> int:
@@ -86,19 +105,20 @@ def _score_with_reuse(
         u = _encoder(model.encode_left, texts, left, device, reuse[0])
         v = _encoder(model.encode_right, texts, right, device, reuse[1])
         for rows in _batches(lengths[left], lengths[right]):
-            scores[block.start + rows] = model.match(u(rows), v(rows)).float().cpu().numpy()
+            scores[block.start + rows] = to_numpy(model.match(u(rows), v(rows)))
     return scores
 
 
 def _encoder(
-    encode: Encode, texts: TokenizedTexts, numbers: TextNumbers, device: torch.device, reuse: bool
-) -> Callable[[TextNumbers], Seq | torch.Tensor | EncodedText]:
+    encode: Encode, texts: TokenizedTexts, numbers: TextNumbers, device: Any, reuse: bool
+) -> Callable[[TextNumbers], Seq | Array | EncodedText]:
     """Gives the encodings of some of these texts: looked up where texts repeat, else computed on request."""
     if not reuse:
         return lambda rows: encode(collate(texts, numbers[rows], device))
     distinct, place = np.unique(numbers, return_inverse=True)
-    encoded, at = encode_texts(encode, texts, distinct, device), torch.from_numpy(place).to(device)
-    return lambda rows: encoded.pad(at[torch.from_numpy(rows).to(device)])
+    encoded = encode_texts(encode, texts, distinct, device)
+    xp = array_namespace(encoded.start)
+    return lambda rows: encoded.pad(xp.from_numpy(place[rows], encoded.start))
 
 
 def _blocks(lengths: NDArray[np.int64], repeated: list[TextNumbers], pairs: int) -> Iterator[slice]:

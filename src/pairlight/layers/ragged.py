@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.types import Array, EncodedText, Seq, Tokens
@@ -26,9 +26,6 @@ class RaggedTokens:
     def take(self, texts: Array) -> Self:
         """These texts, in this order; the tokens stay where they are."""
         return replace(self, start=self.start[texts], lengths=self.lengths[texts])
-
-    def to(self, device: Any) -> Self:
-        return replace(self, ids=self.ids.to(device), start=self.start.to(device), lengths=self.lengths.to(device))
 
     def in_order(self) -> Self:
         """The same texts, with their tokens stored in the order of the texts."""
@@ -73,16 +70,6 @@ class Ragged:
         """These texts, in this order; the rows stay where they are."""
         subwords = None if self.subwords is None else self.subwords.take(texts)
         return replace(self, start=self.start[texts], lengths=self.lengths[texts], subwords=subwords)
-
-    def to(self, device: Any) -> Self:
-        return replace(
-            self,
-            x=self.x.to(device),
-            ids=None if self.ids is None else self.ids.to(device),
-            start=self.start.to(device),
-            lengths=self.lengths.to(device),
-            subwords=None if self.subwords is None else self.subwords.to(device),
-        )
 
     def in_order(self) -> Self:
         """The same texts, with their rows stored in the order of the texts."""

@@ -9,6 +9,7 @@ from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
 from pairlight.kernels.native.pair_features import WordTable
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.evidence import FEATURES, PairFeatures, scaled_idf, start_linear, subword_idf
 from pairlight.layers.heads import MLP
@@ -91,15 +92,15 @@ class LateInteraction(DualEncoder[Seq]):
         return cls.training_defaults
 
     def init_weights(self, scale: float) -> None:
-        import torch
-
         self.embed.adjust_start()
-        with torch.no_grad():
+        # On NumPy, where nothing is trained, there are no parameters: all other weights stay zero.
+        with array_namespace(self.linear.weight).no_grad():
             for array in self.score.out.parameters():
                 array.zero_()
             if isinstance(self.embed, ProjectedWords):
-                self.embed.embedding.weight.uniform_(-scale, scale)
-                self.embed.embedding.weight[: len(SPECIAL)] = 0
+                for array in self.embed.embedding.parameters():
+                    array.uniform_(-scale, scale)
+                    array[: len(SPECIAL)] = 0
         start_linear(self.linear)
         self.weights.set(self._idf(np.zeros(len(self.weights.weight), np.int64), 0))
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.evidence import SUBWORDS, Evidence
 from pairlight.layers.layer import parameter
@@ -53,7 +54,8 @@ class WithEvidence(PairModel):
         self.evidence.set_frequencies(frequency, len(numbers), float(subwords.lengths[rights].mean()))
 
     def init_weights(self, scale: float) -> None:
-        self.own.init_weights(scale)
+        if array_namespace(self.weight).NAME == "torch":  # on NumPy nothing is trained: the model's part stays zero
+            self.own.init_weights(scale)
         self.evidence.init_weights()
 
     def linear_layer(self) -> Linear:

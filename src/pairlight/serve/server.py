@@ -59,9 +59,9 @@ def _listen(settings: ServerSettings) -> socket.socket:
 
 def _run_worker(settings: ServerSettings, listening: socket.socket) -> int:
     """One process: an event loop, the scoring thread, and the models."""
-    import torch
+    from pairlight.layers.backends import set_threads
 
-    torch.set_num_threads(1)
+    set_threads(1)
     _allow_open_files()
     from pairlight.serve.application import Application
     from pairlight.serve.backend import Backend

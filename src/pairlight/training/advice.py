@@ -4,8 +4,8 @@ import numpy as np
 
 from pairlight.data.pairs import Pairs
 from pairlight.evaluation.metrics import RANKING_METRICS
+from pairlight.inference.history import History
 from pairlight.training.config import TrainingConfig
-from pairlight.training.loop import History
 
 FEW = 30  # dev lists or pairs: with fewer, the best epoch is largely chance
 PERFECT = 1.0  # of every dev metric: nothing is left to learn

@@ -1,7 +1,6 @@
 """The vocabulary, the word vectors and the first weights of a model, or those of a trained model to continue from."""
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from pairlight.text.tokenizer import SPECIAL, UNKNOWN, Tokenizer
 from pairlight.text.vectors import Vectors, load_vectors, skip_gram
 from pairlight.text.vocabulary import AnyTokenizer, fit_tokenizer
 from pairlight.training.config import TrainingConfig
-from pairlight.training.loop import History
 
 DIM = 50  # of skip-gram vectors, where no setting says
 
@@ -59,28 +57,6 @@ def initialize_model(
         model.prepare_state(init.model.state_dict())
         _copy_weights(model, init.model)
     return tokenizer, model
-
-
-def untrained_model(name: str, settings: Mapping[str, Any]) -> TrainedModel:
-    """A model that knows no words of its own and scores by its evidence."""
-    kind = model_class(name)
-    inputs = kind.input_spec(settings)
-    # Evidence has vectors of its own; another model that can score untrained does so by those of words.
-    vectors = "wordllama" if inputs.pretrained_vectors and not kind.takes_evidence else "none"
-    config = TrainingConfig.of(kind.training_options(settings), {"vectors": vectors})
-    if kind.takes_evidence:
-        settings = {"evidence": True} | dict(settings)
-    tokenizer = fit_tokenizer([], inputs)
-    torch.manual_seed(config.seed)
-    model = build(name, tokenizer.vocab_size, **settings)
-    if model.linear_layer() is None:
-        raise InputError(
-            "This matcher is not trained, and without evidence it has nothing to score by: call fit(pairs), or "
-            "Matcher.load(folder)."
-        )
-    model.init_weights(config.init_scale)
-    history = History().as_dict()
-    return TrainedModel(name, model.eval(), tokenizer, config.max_length, training=config.as_dict(), history=history)
 
 
 def vocabulary_digest(tokenizer: AnyTokenizer, config: TrainingConfig) -> str:

@@ -4,7 +4,6 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from pairlight.core.files import write_text
 from pairlight.core.progress import TrainingProgress
 from pairlight.data.batching import shuffled_batches
 from pairlight.data.pairs import Pairs
+from pairlight.inference.history import EpochRecord, History
 from pairlight.layers.collate import collate
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
@@ -33,54 +33,6 @@ from pairlight.training.score_scale import ScoreScale
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.jsonl"
 SLOW = 0.1  # of the learning rate, for static vectors
 VOCABULARY = "vocabulary"  # the key of the vocabulary's checksum in the record of a run
-
-
-@dataclass(frozen=True)
-class EpochRecord:
-    """What is logged of an epoch."""
-
-    epoch: int
-    loss: float
-    metric: float | None  # on dev
-    seconds: float
-
-    def as_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-
-@dataclass
-class History:
-    """The epochs of a run, and the best of them; epoch 0 is the model before training."""
-
-    epochs: list[EpochRecord] = field(default_factory=list)
-    best_epoch: int | None = None
-    best: float | None = None
-    interrupted: bool = False
-    start: float | None = None  # dev metric of epoch 0; None if it was not measured or is not finite
-    baseline: dict[str, float] = field(default_factory=dict)  # dev metric of BM25, under "bm25"
-    init: str | None = None  # the ready-made model that training started from
-
-    def as_dict(self) -> dict[str, Any]:
-        epochs = [epoch.as_dict() for epoch in self.epochs]
-        return {
-            "epochs": epochs,
-            "best_epoch": self.best_epoch,
-            "best": self.best,
-            "start": self.start,
-            "baseline": self.baseline,
-            "init": self.init,
-        }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "History":
-        return cls(
-            [EpochRecord(**epoch) for epoch in values["epochs"]],
-            values["best_epoch"],
-            values["best"],
-            start=values["start"],
-            baseline=values["baseline"],
-            init=values["init"],
-        )
 
 
 class DivergedError(InputError):

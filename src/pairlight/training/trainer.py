@@ -18,6 +18,7 @@ from pairlight.evaluation.calibration import Calibration, can_calibrate, fit_cal
 from pairlight.evaluation.dev_metric import check_dev_metric, dev_metric
 from pairlight.evaluation.evaluate import default_metric, task_type
 from pairlight.evaluation.metrics import ThresholdMetric
+from pairlight.inference.history import History
 from pairlight.inference.model_folder import TrainedModel, load_model
 from pairlight.inference.ready_made import ready_made, trained_on
 from pairlight.inference.scorer import ModelScorer
@@ -31,7 +32,7 @@ from pairlight.training.config import TrainingConfig
 from pairlight.training.examples import training_examples, with_mined_negatives
 from pairlight.training.initialize import initialize_model, vocabulary_digest
 from pairlight.training.linear_fit import fit_linear
-from pairlight.training.loop import VOCABULARY, History, fit
+from pairlight.training.loop import VOCABULARY, fit
 from pairlight.training.losses import default_label_loss
 
 Init = TrainedModel | Literal["auto"] | None
@@ -161,7 +162,7 @@ def _choose_start(
         return best, None
     reached = None
     for each in ready_made():
-        start = load_model(each)
+        start = load_model(each, "torch")
         if start.name != model or trained_on(each, train_pairs.texts):
             continue
         reached = _fitted_dev_metric(best) if reached is None else reached

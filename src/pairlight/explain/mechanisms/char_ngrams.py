@@ -1,20 +1,25 @@
 """Character n-grams: what each of them contributes, and CDSSM's windows of words."""
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pairlight.explain.attribution import tokens_of
 from pairlight.explain.data import Fact, FactTable
 from pairlight.explain.mechanisms.findings import Findings, TracedPair, top_facts
 from pairlight.explain.trace import LayerCall
+from pairlight.inference.scoring import to_numpy
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.char_ngrams import CharNgramEmbedding
 from pairlight.layers.heads import CosineScore
+from pairlight.layers.types import Array
 from pairlight.layers.window_max import WindowMax
 
 NGRAMS = "character n-grams"
-Gradient = tuple[CharNgramEmbedding, int, Tensor]  # the embedding, side 0 or 1, gradient of the word vectors [L, D]
+Floats = NDArray[Any]
+Gradient = tuple[CharNgramEmbedding, int, Floats]  # the embedding, side 0 or 1, gradient of the word vectors [L, D]
 
 
 def explain_ngrams(pair: TracedPair, layer: CharNgramEmbedding, call: LayerCall, findings: Findings) -> None:
@@ -27,7 +32,7 @@ def explain_ngrams(pair: TracedPair, layer: CharNgramEmbedding, call: LayerCall,
     for output in pair.word_gradients.outputs:
         if isinstance(output.call.layer, CharNgramEmbedding):
             side = 0 if tokens_of(output) is pair.word_gradients.left else 1
-            gradients.append((output.call.layer, side, output.gradient))
+            gradients.append((output.call.layer, side, to_numpy(output.gradient)))
     description = "Contributions to the score by integrated gradients, summed over all words with the n-gram."
     findings.tables.append(FactTable(NGRAMS, description, _ngram_facts(pair, gradients)))
 
@@ -43,17 +48,21 @@ def explain_windows(pair: TracedPair, layer: WindowMax, call: LayerCall, finding
     if chain is None or call is not chain[1][0]:  # runs once, for the right text
         return
     embedding = next(layer for layer, _ in pair.trace.calls_of(CharNgramEmbedding))
-    y = [linear.output[0].tanh() for _, linear in chain]
+    codes = [to_numpy(linear.output[0]) for _, linear in chain]
+    y = [np.tanh(code) for code in codes]
+    norms = max(2 * float(np.linalg.norm(y[0]) * np.linalg.norm(y[1])), 1e-12)
     facts: list[Fact] = []
     gradients: list[Gradient] = []
     for side, (text, (pooled, linear)) in enumerate(zip((pair.left, pair.right), chain, strict=True)):
-        best, at = layer.windows(pooled.args[0])[0].max(0)  # [hidden]
-        out = _tanh_ratio(linear.output[0]) * y[1 - side] / (2 * y[0].norm() * y[1].norm()).clamp(min=1e-12)  # [code]
-        hidden = out @ linear.layer.weight * _tanh_ratio(best)  # type: ignore[attr-defined]
-        gradient = F.one_hot(at, len(text.words)).T * hidden  # [L, hidden]
-        previous, following = F.pad(gradient, (0, 0, 1, 0))[:-1], F.pad(gradient, (0, 0, 0, 1))[1:]
-        gradients.append((embedding, side, torch.cat([following, gradient, previous], -1)))
-        units = at.bincount(minlength=len(text.words)).tolist()
+        windows = to_numpy(layer.windows(pooled.args[0])[0])  # [L, hidden]
+        best, at = windows.max(0), windows.argmax(0)  # [hidden]
+        out = _tanh_ratio(codes[side]) * y[1 - side] / norms  # [code]
+        hidden = out @ to_numpy(linear.layer.weight) * _tanh_ratio(best)  # type: ignore[attr-defined]
+        gradient = np.eye(len(text.words), dtype=hidden.dtype)[:, at] * hidden  # [L, hidden]
+        none = np.zeros_like(gradient[:1])
+        previous, following = np.concatenate([none, gradient[:-1]]), np.concatenate([gradient[1:], none])
+        gradients.append((embedding, side, np.concatenate([following, gradient, previous], -1)))
+        units = np.bincount(at, minlength=len(text.words)).tolist()
         for t, contribution in enumerate((gradient * best).sum(1).tolist()):
             if units[t]:
                 words = tuple(range(max(t - 1, 0), min(t + 2, len(text.words))))
@@ -73,20 +82,23 @@ def _pooled_texts(pair: TracedPair) -> list[tuple[LayerCall, LayerCall]] | None:
     pooled = [call for _, call in pair.trace.calls_of(WindowMax)]
     cosine = next((call for _, call in pair.trace.calls_of(CosineScore)), None)
     linear = [
-        call
-        for _, call in pair.trace.calls_of(Linear)
-        if any(torch.equal(call.args[0], each.output.tanh()) for each in pooled)
+        call for _, call in pair.trace.calls_of(Linear) if any(_is_tanh(call.args[0], each.output) for each in pooled)
     ]
     if cosine is None or len(pooled) != 2 or len(linear) != 2:
         return None
-    if not all(torch.equal(call.output.tanh(), code) for call, code in zip(linear, cosine.args, strict=True)):
+    if not all(_is_tanh(code, call.output) for call, code in zip(linear, cosine.args, strict=True)):
         return None
     return list(zip(pooled, linear, strict=True))
 
 
-def _tanh_ratio(x: Tensor) -> Tensor:
+def _is_tanh(y: Array, x: Array) -> bool:
+    return np.array_equal(to_numpy(y), to_numpy(array_namespace(x).tanh(x)))
+
+
+def _tanh_ratio(x: Floats) -> Floats:
     """tanh(x) / x, which is 1 at 0."""
-    return torch.where(x.abs() > 1e-8, x.tanh() / x, 1.0)
+    nonzero = np.where(abs(x) > 1e-8, x, 1)
+    return np.where(abs(x) > 1e-8, np.tanh(nonzero) / nonzero, 1)
 
 
 def _ngram_facts(pair: TracedPair, gradients: list[Gradient]) -> tuple[Fact, ...]:
@@ -98,8 +110,8 @@ def _ngram_facts(pair: TracedPair, gradients: list[Gradient]) -> tuple[Fact, ...
         tokens = (pair.trace.left, pair.trace.right)[side]
         if tokens.ngrams is None:
             continue
-        ngrams = tokens.ngrams[tokens.ids[0]]  # [L, P]
-        values = (embedding.weight[ngrams] @ gradient[..., None])[..., 0]  # [L, P]
+        ngrams = to_numpy(tokens.ngrams)[to_numpy(tokens.ids[0])]  # [L, P]
+        values = (to_numpy(embedding.weight)[ngrams] @ gradient[..., None])[..., 0]  # [L, P]
         for t, (row, row_values) in enumerate(zip(ngrams.tolist(), values.tolist(), strict=True)):
             for ngram, value in zip(row, row_values, strict=True):
                 if ngram:

@@ -1,10 +1,11 @@
 """Counts of similarities: aNMM's bins and K-NRM's kernels."""
 
-import torch
+import numpy as np
 
 from pairlight.explain.data import Fact, FactTable
 from pairlight.explain.mechanisms.findings import Findings, TracedPair, top_facts
 from pairlight.explain.trace import LayerCall
+from pairlight.inference.scoring import to_numpy
 from pairlight.layers.basic import Linear, Sequential
 from pairlight.layers.histogram import BinWeights, bin_index
 from pairlight.layers.kernel_pooling import KernelPooling
@@ -12,17 +13,18 @@ from pairlight.layers.kernel_pooling import KernelPooling
 
 def explain_bins(pair: TracedPair, layer: BinWeights, call: LayerCall, findings: Findings) -> None:
     s, b = call.args
-    x, count = s.x[0, 0], len(layer.w)
-    bins = bin_index(x, count)
-    products = (layer.w[bins] * x * b[0]).flatten().float()
-    contributions = torch.zeros(count).index_add_(0, bins.flatten(), products).tolist()
+    x, w = to_numpy(s.x[0, 0]), to_numpy(layer.w)
+    count = len(w)
+    bins = to_numpy(bin_index(s.x[0, 0], count))
+    products = w[bins] * x * to_numpy(b[0])
+    contributions = np.bincount(bins.flatten(), products.flatten(), count).tolist()
     facts = []
-    for k in bins.unique().tolist():
-        left, right = (bins == k).nonzero(as_tuple=True)
+    for k in np.unique(bins).tolist():
+        left, right = (bins == k).nonzero()
         lower, upper = 2 * k / (count - 1) - 1, 2 * (k + 1) / (count - 1) - 1
         label = "1: the same word" if k == count - 1 else f"{lower:+.2f} to {upper:+.2f}"
         words = tuple(sorted(set(left.tolist()))), tuple(sorted(set(right.tolist())))
-        facts.append(Fact(label, *words, contributions[k], {"weight": float(layer.w[k]), "cells": float(len(left))}))
+        facts.append(Fact(label, *words, contributions[k], {"weight": float(w[k]), "cells": float(len(left))}))
     description = "Similarities grouped by value. Contributions are those before the sigmoid of each left word."
     findings.tables.append(FactTable("bins", description, top_facts(facts)))
 

@@ -1,12 +1,18 @@
 """Evidence: what static vectors and shared words say, next to what the model adds."""
 
-from torch import Tensor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pairlight.explain.data import Fact, FactTable
 from pairlight.explain.mechanisms.findings import Findings, TracedPair
 from pairlight.explain.trace import LayerCall, Trace
+from pairlight.inference.scoring import to_numpy
 from pairlight.kernels.native.pair_features import K1, B
 from pairlight.layers.evidence import FEATURES, Evidence, PairFeatures
+
+Floats = NDArray[Any]
 
 
 def explain_features(pair: TracedPair, layer: PairFeatures, call: LayerCall, findings: Findings) -> None:
@@ -14,7 +20,7 @@ def explain_features(pair: TracedPair, layer: PairFeatures, call: LayerCall, fin
     linear = pair.trace.model.linear_layer()
     if linear is None:
         return
-    f, weight = call.output[0].float(), linear.weight[0].float()
+    f, weight = to_numpy(call.output[0]), to_numpy(linear.weight[0])
     values, parts = f.tolist(), (f * weight).tolist()
     facts = [
         Fact(name, contribution=part, values={"value": value, "weight": part_weight})
@@ -35,7 +41,7 @@ def explain_features(pair: TracedPair, layer: PairFeatures, call: LayerCall, fin
     findings.tables.insert(0, FactTable("evidence", description, tuple(facts)))
 
 
-def evidence_of_subwords(trace: Trace) -> tuple[Tensor, Tensor] | None:
+def evidence_of_subwords(trace: Trace) -> tuple[Floats, Floats] | None:
     """What each subword of both texts contributes to the evidence; None for a model without evidence.   -> [L], [R]
 
     All features but the lengths are sums over subwords. The cosine of two sums is divided equally between the texts.
@@ -45,22 +51,23 @@ def evidence_of_subwords(trace: Trace) -> tuple[Tensor, Tensor] | None:
         return None
     evidence, call = found
     u, v = (evidence.embed(tokens) for tokens in call.args)
-    r, q = (evidence.weights(tokens)[0] for tokens in call.args)
-    rows, columns, _ = (each[0] for each in evidence.features.maxima(u, v))
-    same = u.ids[0, :, None] == v.ids[0, None, :]
-    tf = same.sum(1).to(r)
-    saturation = K1 * (1 - B + B * v.x.shape[1] / evidence.features.average_length.to(r))
-    w = evidence.linear.weight[0].to(r).tolist()
-    left, right = _cosine_parts(u.x[0], v.x[0], w[0])
-    by_idf = _cosine_parts(u.x[0] * r[:, None], v.x[0] * q[:, None], w[1])
+    r, q = (to_numpy(evidence.weights(tokens)[0]) for tokens in call.args)
+    rows, columns, _ = (to_numpy(each[0]) for each in evidence.features.maxima(u, v))
+    x, y = to_numpy(u.x[0]), to_numpy(v.x[0])
+    same = to_numpy(u.ids[0])[:, None] == to_numpy(v.ids[0])
+    tf = same.sum(1)
+    saturation = K1 * (1 - B + B * len(y) / float(evidence.features.average_length))
+    w = evidence.linear.weight[0].tolist()
+    left, right = _cosine_parts(x, y, w[0])
+    by_idf = _cosine_parts(x * r[:, None], y * q[:, None], w[1])
     left, right = left + by_idf[0], right + by_idf[1]
-    left += r * (w[2] * rows + w[4] * tf.clamp(max=1) + w[6] * tf / (tf + saturation)) / r.sum()
+    left += r * (w[2] * rows + w[4] * np.minimum(tf, 1) + w[6] * tf / (tf + saturation)) / r.sum()
     right += q * (w[3] * columns + w[5] * same.any(0)) / q.sum()
     return left, right
 
 
-def _cosine_parts(x: Tensor, y: Tensor, weight: float) -> tuple[Tensor, Tensor]:
+def _cosine_parts(x: Floats, y: Floats, weight: float) -> tuple[Floats, Floats]:
     """The parts of the rows of x and y in weight × cosine of their sums, half of it each."""
     a, b = x.sum(0), y.sum(0)
-    scale = weight / 2 / (a.norm() * b.norm()).clamp(min=1e-8)
+    scale = weight / 2 / max(float(np.linalg.norm(a) * np.linalg.norm(b)), 1e-8)
     return x @ b * scale, y @ a * scale

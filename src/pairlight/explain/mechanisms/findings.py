@@ -5,12 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from torch import Tensor
-
 from pairlight.explain.attribution import IntegratedGradients, word_vector_gradients
 from pairlight.explain.data import Fact, FactTable, GatePath, GridView, TextView, WordWeights
 from pairlight.explain.grids import AxisLabels
 from pairlight.explain.trace import LayerCall, Trace
+from pairlight.layers.types import Array
 from pairlight.text.vocabulary import AnyTokenizer
 
 MAX_FACTS = 15  # rows of a table
@@ -60,5 +59,5 @@ def top_facts(facts: list[Fact], *, keep_sum: bool = True) -> tuple[Fact, ...]:
     return (*facts[:MAX_FACTS], *more)
 
 
-def to_floats(x: Tensor) -> tuple[float, ...]:
+def to_floats(x: Array) -> tuple[float, ...]:
     return tuple(x.tolist())

@@ -1,8 +1,11 @@
 """Terms of the left text: BM25's matched terms, and DRMM's term gates and histograms."""
 
+import numpy as np
+
 from pairlight.explain.data import Fact, FactTable, WordWeights
 from pairlight.explain.mechanisms.findings import Findings, TracedPair, to_floats, top_facts
 from pairlight.explain.trace import LayerCall
+from pairlight.inference.scoring import to_numpy
 from pairlight.layers.bm25 import BM25Score
 from pairlight.layers.heads import WeightedSum
 from pairlight.layers.histogram import Histogram
@@ -14,7 +17,7 @@ def explain_bm25(pair: TracedPair, layer: BM25Score, call: LayerCall, findings: 
     contributions = layer.term_scores(left, right)[0].tolist()
     facts = []
     for i, word in enumerate(left.ids[0].tolist()):
-        matches = (right.ids[0] == word).nonzero()[:, 0].tolist()
+        matches = np.flatnonzero(to_numpy(right.ids[0]) == word).tolist()
         if matches:
             values = {"idf": float(layer.idf[min(word, layer.vocab)]), "count": len(matches)}
             facts.append(Fact(pair.left.words[i].text, (i,), tuple(matches), contributions[i], values))

@@ -1,10 +1,13 @@
 """Pooled grids: what the pooled cells contribute, and the words that they depend on."""
 
+import numpy as np
+
 from pairlight.explain.attribution import integrated_gradients
 from pairlight.explain.data import Fact, FactTable
 from pairlight.explain.grids import AxisLabels
 from pairlight.explain.mechanisms.findings import Findings, TracedPair, top_facts
 from pairlight.explain.trace import LayerCall
+from pairlight.inference.scoring import to_numpy
 from pairlight.layers.conv_pool import GridConvPoolCNN
 from pairlight.layers.grid_conv import GridConv
 from pairlight.layers.grid_pool import GridPool, segments
@@ -24,9 +27,9 @@ def explain_grid_pool(pair: TracedPair, layer: GridPool, call: LayerCall, findin
     around_row, around_column = conv.padding if isinstance(conv, GridConv) else ((0, 0), (0, 0))
     i = segments(s.mask.any(2).sum(1), layer.rows, layer.doubling)[0]  # [P, W]
     j = segments(s.mask.any(1).sum(1), layer.columns, layer.doubling)[0]  # [Q, V]
-    contributions = found.outputs[0].contributions  # [C, P, Q]
+    contributions = to_numpy(found.outputs[0].contributions)  # [C, P, Q]
     totals: dict[tuple[int, int, int], float] = {}
-    for c, p, q in contributions.abs().gt(0).nonzero().tolist():
+    for c, p, q in np.argwhere(contributions).tolist():
         segment = s.x[0, c][i[p]][:, j[q]]
         at = int(segment.argmax())
         cell = (c, int(i[p][at // segment.shape[1]]), int(j[q][at % segment.shape[1]]))
@@ -51,9 +54,10 @@ def explain_conv_pool(pair: TracedPair, layer: GridConvPoolCNN, call: LayerCall,
     found = integrated_gradients(pair.trace, [layer])
     if found is None or not found.is_complete:
         return
-    contributions = found.outputs[0].contributions.view(-1, layer.final_length, layer.final_length).sum(0)  # [P, Q]
+    size = layer.final_length
+    contributions = to_numpy(found.outputs[0].contributions).reshape(-1, size, size).sum(0)  # [P, Q]
     facts = []
-    for p, q in contributions.abs().gt(0).nonzero().tolist():
+    for p, q in np.argwhere(contributions).tolist():
         left, right = _receptive_field(layer, p, pair.rows), _receptive_field(layer, q, pair.columns)
         facts.append(Fact(f"cell {p + 1}, {q + 1}", left, right, float(contributions[p, q])))
     description = "Cells of the last layer, with all words that they depend on."

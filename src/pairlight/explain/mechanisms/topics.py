@@ -1,27 +1,29 @@
 """DeepMatch's topics: what the decision of each topic contributes."""
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from pairlight.explain.data import Fact, FactTable
 from pairlight.explain.mechanisms.findings import Findings, TracedPair, top_facts
 from pairlight.explain.trace import LayerCall, edited_scores
+from pairlight.inference.scoring import to_numpy
+from pairlight.layers.backends import array_namespace
 from pairlight.layers.topics import TopicPatches
-from pairlight.layers.types import Tokens
+from pairlight.layers.types import Array, Tokens
 
 
 def explain_topics(pair: TracedPair, layer: TopicPatches, call: LayerCall, findings: Findings) -> None:
     """The contribution of a topic: the score minus the score as if none of the topic's words occurred."""
     T, trace = layer.topics, pair.trace
-    absent = layer.bias.sigmoid().view(T, layer.units)
+    xp = array_namespace(layer.bias)
+    absent = xp.sigmoid(layer.bias).reshape(T, layer.units)
 
-    def without_one_each(h: Tensor) -> Tensor:
-        h = h.view(T, T, layer.units)  # copy t, topic, unit
-        h[torch.arange(T), torch.arange(T)] = absent
-        return h.flatten(1)
+    def without_one_each(h: Array) -> Array:
+        h = h.reshape(T, T, layer.units)  # copy t, topic, unit
+        h[np.arange(T), np.arange(T)] = absent
+        return h.reshape(T, -1)
 
-    scores = edited_scores(trace, layer, without_one_each, T).tolist()
-    decisions = call.output[0].view(T, layer.units).mean(1)
+    scores = edited_scores(trace, layer, without_one_each, T)
+    decisions = to_numpy(call.output[0]).reshape(T, layer.units).mean(1)
     facts = []
     for topic, score in enumerate(scores):
         left = _words_in_patch(trace.left, layer.left_index, layer.left_patches[topic])
@@ -33,6 +35,6 @@ def explain_topics(pair: TracedPair, layer: TopicPatches, call: LayerCall, findi
     findings.tables.append(FactTable("topics", description, top_facts(facts, keep_sum=False)))
 
 
-def _words_in_patch(tokens: Tokens, index: Tensor, patch: Tensor) -> tuple[int, ...]:
-    words = index[tokens.ids[0].clamp(max=len(index) - 1)]
-    return tuple(((words[:, None] == patch).any(1) & (words > 0)).nonzero()[:, 0].tolist())
+def _words_in_patch(tokens: Tokens, index: Array, patch: Array) -> tuple[int, ...]:
+    words = to_numpy(index)[np.minimum(to_numpy(tokens.ids[0]), len(index) - 1)]
+    return tuple(np.flatnonzero(np.isin(words, to_numpy(patch)) & (words > 0)).tolist())

@@ -6,19 +6,48 @@ Layers get the functions that match their input, as in the Python array API stan
     return u.with_x(xp.relu(u.x))
 
 Both backend modules define the same functions. `use_backend` selects the library in which parameters are created.
+
+Environment variable:
+
+    PAIRLIGHT_RUNTIME=light or torch    the library that trained models run on; see `inference_backend`
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
 
+from pairlight.core.errors import InputError
+
 Backend = Literal["torch", "numpy"]
 
+_RUNTIME = "PAIRLIGHT_RUNTIME"
+_RUNTIMES: dict[str, Backend] = {"light": "numpy", "torch": "torch"}
 _BACKEND: ContextVar[Backend] = ContextVar("backend", default="torch")
+
+
+def inference_backend() -> Backend:
+    """The library that trained models run on: NumPy without PyTorch or with PAIRLIGHT_RUNTIME=light, else PyTorch."""
+    choice = os.environ.get(_RUNTIME) or None
+    if choice not in (None, *_RUNTIMES):
+        raise InputError(f"{_RUNTIME}={choice} is not known: use {' or '.join(_RUNTIMES)}, or unset it.")
+    return _RUNTIMES[choice] if choice else "torch" if find_spec("torch") else "numpy"
+
+
+def threads() -> int:
+    """The number of threads that trained models use."""
+    n: int = _module(inference_backend()).threads()
+    return n
+
+
+def set_threads(n: int) -> None:
+    """Set the number of threads that trained models use."""
+    _module(inference_backend()).set_threads(n)
 
 
 def array_namespace(x: Any) -> Any:

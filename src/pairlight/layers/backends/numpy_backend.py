@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pairlight.kernels.native import library
 from pairlight.kernels.native.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.native.kmax import kmax
+from pairlight.kernels.native.library import set_threads, threads
 from pairlight.kernels.native.lstm import bilstm, lstm
 from pairlight.kernels.native.pair_features import pair_features
 from pairlight.kernels.native.prefix_linear import prefix_linear_relu
@@ -28,8 +29,10 @@ __all__ = [
     "prefix_linear_relu",
     "product_kmax",
     "product_max",
+    "set_threads",
     "spatial_gru",
     "spatial_gru_states",
+    "threads",
     "token_matches",
 ]
 
@@ -47,10 +50,15 @@ maximum = np.maximum
 stack = np.stack
 nonzero = np.nonzero
 einsum = np.einsum
+copy = np.copy
 no_grad = nullcontext
 
 
 # Creating arrays
+
+
+def manual_seed(seed: int) -> None:
+    """Nothing is random here."""
 
 
 def new_parameter(shape: Sequence[int], bound: float) -> Array:
@@ -100,6 +108,10 @@ def zeros(shape: Sequence[int], like: Array) -> Array:
 def version(x: Array) -> tuple[int, int]:
     # Weights are not changed after they are loaded.
     return x.ctypes.data, 0
+
+
+def outside_inference_mode() -> Any:
+    return nullcontext()
 
 
 def detach(x: Array) -> Array:

@@ -52,6 +52,7 @@ linear = F.linear
 stack = torch.stack
 einsum = torch.einsum
 no_grad = torch.no_grad
+manual_seed = torch.manual_seed
 
 
 # Creating arrays
@@ -115,6 +116,23 @@ def zeros(shape: Sequence[int], like: Tensor) -> Tensor:
 def version(x: Tensor) -> tuple[int, int]:
     """Changes whenever the array is written to or replaced."""
     return x.data_ptr(), 0 if x.is_inference() else x._version
+
+
+def copy(x: Tensor) -> Tensor:
+    return x.clone()
+
+
+def outside_inference_mode() -> Any:
+    """A context in which gradients can be computed, whatever the mode of the caller."""
+    return torch.inference_mode(False)
+
+
+def threads() -> int:
+    return torch.get_num_threads()
+
+
+def set_threads(n: int) -> None:
+    torch.set_num_threads(n)
 
 
 def detach(x: Tensor) -> Tensor:

@@ -1,0 +1,76 @@
+"""Commands where nothing of the extra `train` is installed: those that score work, the others name the extra."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HIDDEN = ("torch", "gensim", "bm25s", "ir_measures", "scipy")
+RUN = f"""
+import sys
+for name in {HIDDEN}:
+    sys.modules[name] = None
+from pairlight.cli import app
+app({{arguments}}, prog_name="pairlight")
+"""
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """`pairlight ...` in a process that cannot import the packages of training."""
+    code = RUN.replace("{arguments}", repr(list(map(str, arguments))))
+    environment = {key: value for key, value in os.environ.items() if key != "PAIRLIGHT_RUNTIME"}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
+
+
+def output(*arguments: object) -> str:
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def texts(tmp_path) -> Path:
+    path = tmp_path / "answers.txt"
+    path.write_text("returns are free\nthe tracking page shows where your delivery is\n", encoding="utf-8")
+    return path
+
+
+def test_texts_are_ranked_scored_encoded_and_explained(texts, data, model, tmp_path):
+    assert "tracking page" in output("rank", "qa-small", "where is my parcel", texts).splitlines()[0]
+    output("score", model, data, "--out", tmp_path / "scored.tsv")
+    assert (tmp_path / "scored.tsv").stat().st_size
+    output("encode", "qa-small", texts, "--out", tmp_path / "encoded")
+    page = tmp_path / "page.html"
+    left, right = "where is my parcel", "the tracking page shows where your delivery is"
+    assert "pairlight[train]" in output("explain", "qa-small", left, right, "--html", page)
+    assert "</html>" in page.read_text(encoding="utf-8")
+
+
+def test_an_index_is_made_and_searched(tmp_path):
+    docs = tmp_path / "docs.csv"
+    docs.write_text("id,text\nreturns,are free\ntracking,shows where your delivery is\n", encoding="utf-8")
+    output("index", docs, "--out", tmp_path / "index")
+    hits = json.loads(output("search", tmp_path / "index", "where is my parcel", "--json"))["hits"]
+    assert hits[0]["id"] == "tracking"
+
+
+def test_doctor_shows_the_runtime():
+    assert "light, without PyTorch" in output("doctor")
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate", "calibrate", "compare", "tune"])
+def test_a_command_that_trains_or_evaluates_names_the_extra_in_one_line(command, data, model, tmp_path):
+    arguments = {
+        "train": [data, "--out", tmp_path / "model"],
+        "evaluate": [model, data],
+        "calibrate": [model, data],
+        "compare": [data, "--models", "bm25", "--out", tmp_path / "compared"],
+        "tune": [data, "--out", tmp_path / "tuned"],
+    }[command]
+    done = run(command, *arguments)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[-1].endswith("pip install 'pairlight[train]'."), done.stderr
+    assert "Traceback" not in done.stderr
