@@ -30,7 +30,7 @@ test-clients: $(READY) $(CLIENTS) build/integrations/.ready
 
 build/integrations/.ready: tests/integrations/requirements.txt
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install --quiet --constraint $< --editable '.[integrations]' langchain-classic pytest hypothesis
+	$(@D)/bin/pip install --quiet --constraint $< --editable '.[integrations,train]' langchain-classic pytest hypothesis
 	touch $@
 
 build/clients-%/.ready: tests/clients/%.txt

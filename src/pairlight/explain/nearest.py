@@ -1,6 +1,7 @@
 """The training pairs most similar to a pair, by the features that enter the model's score."""
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def scoring_layers(model: PairModel, texts: TokenizedTexts) -> list[Layer]:
         scored = [call.layer for call in calls if call.layer is not score and _word_features(call.args)]
         return scored[-1:] + evidence
     if not isinstance(score, Layer):
-        per_pair = {call.layer for call in calls if is_array(call.output) and call.output.shape == (1,)}
+        per_pair = {call.layer for call in calls if is_array(call.output) and prod(call.output.shape) == 1}
         return [layer for layer in children if layer in per_pair] + evidence
     return ([score] if any(call.layer is score and _features(call.args) for call in calls) else []) + evidence
 
