@@ -279,3 +279,57 @@ def test_the_manifest_is_checked(tmp_path):
     with pytest.raises(InputError, match="give the folder of an index"):
         read_manifest(tmp_path / "nowhere")
     assert not is_index(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("suffix", ["store", "term", "idx", "pos", "fieldnorm", "fast"])
+def test_a_damaged_file_of_documents_is_an_input_error(index, tmp_path, suffix):
+    index.close()
+    (path,) = (tmp_path / "index" / "documents").glob(f"*.{suffix}")
+    content = path.read_bytes()
+    for damaged in (content[:-20], b"", content[:3] + bytes([content[3] ^ 16]) + content[4:]):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"documents is damaged \(.*\): index the documents again"):
+            Index.open(tmp_path / "index")
+    path.write_bytes(content)
+    Index.open(tmp_path / "index").close()
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[" * 100_000, b'{"segments": [{"segment_id": 3}]}'])
+def test_a_damaged_list_of_segments_is_an_input_error(index, tmp_path, content):
+    index.close()
+    (tmp_path / "index" / "documents" / "meta.json").write_bytes(content)
+    with pytest.raises(InputError, match="documents is damaged"):
+        Index.open(tmp_path / "index")
+
+
+def test_a_panic_of_tantivy_is_an_input_error(index, monkeypatch):
+    class PanicException(BaseException):
+        pass
+
+    class Searcher:
+        def search(self, *_, **__):
+            raise PanicException("assertion failed: start <= end\nmore")
+
+    class Panicking:
+        searcher = Searcher
+
+    monkeypatch.setattr(index.documents, "index", Panicking())
+    with pytest.raises(InputError, match=r"documents is damaged \(assertion failed: start <= end\)"):
+        index.documents.lookup(["a"])
+
+
+def test_a_full_disk_is_an_error_of_the_machine_and_the_index_stays_as_it_was(index, tmp_path):
+    size = len(index)
+    index.close()
+    script = (
+        "import resource, sys\nfrom pairlight import Index\nindex = Index.open(sys.argv[1])\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
+        "try:\n    index.add([{'id': f'n{i}', 'text': f'text {i} ' * 50} for i in range(500)])\n"
+        "except OSError as error:\n    print('refused', error.errno)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, tmp_path / "index"], capture_output=True, text=True)
+    assert done.stdout.startswith("refused"), done.stderr[-2000:]
+    with Index.open(tmp_path / "index") as again:
+        assert len(again) == size
+        assert again.add([{"id": "later", "text": "there is space again"}]) == 1
+        again.check()

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pairlight.matcher import Matcher
 
 BATCH = 20_000  # documents that are committed together
+CHECKED_DOCUMENTS = (
+    100_000  # up to so many, all checksums are verified whenever an index is opened; `check` always does
+)
 DEFAULT_FIRST_STAGE, DEFAULT_LANGUAGE, DEFAULT_MODEL = "hybrid", "en", "qa-small"
 
 _DOCUMENTS, _VECTORS, _PENDING = "documents", "vectors", "pending.json"
@@ -109,7 +112,10 @@ class Index:
         missing = [name for name in needed if not (folder / name).is_dir()]
         if missing:
             raise InputError(f"{folder} is damaged ({missing[0]} is missing): index the documents again.")
-        return cls(folder, manifest, model)
+        index = cls(folder, manifest, model)
+        if len(index) <= CHECKED_DOCUMENTS:
+            index._check_files()
+        return index
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -226,15 +232,20 @@ class Index:
             self.vectors.store.reload()
 
     def check(self) -> None:
-        """Raise InputError if the vectors are damaged, or are not those of the documents."""
+        """Raise InputError if a file is damaged, or the vectors are not those of the documents."""
+        self._check_files()
         if self.vectors is None:
             return
-        self.vectors.store.check()
         if len(self.vectors) != len(self):
             raise InputError(
                 f"{self.folder} has {len(self):,} documents and {len(self.vectors):,} vectors: a change was "
                 "interrupted, and the next one repairs it."
             )
+
+    def _check_files(self) -> None:
+        self.documents.check()
+        if self.vectors is not None:
+            self.vectors.store.check()
 
     def close(self) -> None:
         """Wait for merges in the background, and let other processes write."""

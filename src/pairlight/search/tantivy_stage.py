@@ -1,7 +1,12 @@
 """The lexical first stage: BM25 by tantivy, which also stores the documents of an index."""
 
+import errno
 import json
-from collections.abc import Iterable, Sequence
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +21,9 @@ if TYPE_CHECKING:
 HEAP = 100_000_000  # bytes of new documents that are held before a segment is written
 MAX_TERMS = 256  # distinct terms of a query that are searched for, so that the cost of a long query has a bound
 _ANALYZER = "language"
+_SEGMENT_FILES = ("store", "term", "idx", "pos", "fieldnorm", "fast")
+_FOOTER = 1337
+_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EIO)
 
 
 class TantivyStage:
@@ -39,24 +47,38 @@ class TantivyStage:
         builder.add_bytes_field("document", stored=True)
         self.schema = builder.build()
         folder.mkdir(parents=True, exist_ok=True)
-        try:
+        with self._reading():
             self.index = tantivy.Index(self.schema, str(folder))
             self.index.register_tokenizer(_ANALYZER, self.analyzer.tantivy)
             self.index.config_reader("manual")
             self.index.reload()
-        except (ValueError, OSError) as error:
-            raise InputError(f"{folder} is damaged ({_first_line(error)}): index the documents again.") from None
 
     def __len__(self) -> int:
         return int(self.index.searcher().num_docs)
 
     def reload(self) -> None:
         """See what other processes have committed since."""
-        status = (self.folder / "meta.json").stat()
-        stamp = status.st_mtime_ns, status.st_ino
-        if stamp != self._stamp:
-            self.index.reload()
-            self._stamp = stamp
+        with self._reading():
+            status = (self.folder / "meta.json").stat()
+            stamp = status.st_mtime_ns, status.st_ino
+            if stamp != self._stamp:
+                self.index.reload()
+                self._stamp = stamp
+
+    def check(self) -> None:
+        """Raise InputError if a file does not have the contents that were written."""
+        for path in self._files():
+            if not _is_intact(path) and path in self._files():  # it may have been merged with others meanwhile
+                raise self._damaged(path.name)
+
+    def _files(self) -> list[Path]:
+        """The files of all committed segments; others are leftovers of a crash, which tantivy removes."""
+        with self._reading():
+            segments = json.loads((self.folder / "meta.json").read_bytes())["segments"]
+            names = {each["segment_id"].replace("-", ""): each["deletes"] for each in segments}
+            kept = [f"{name}.{kind}" for name in names for kind in _SEGMENT_FILES]
+            deleted = [f"{name}.{deletes['opstamp']}.del" for name, deletes in names.items() if deletes]
+        return [self.folder / name for name in (*kept, *deleted)]
 
     def add(self, documents: Sequence[Document], *, new: bool = False) -> None:
         import tantivy
@@ -92,11 +114,12 @@ class TantivyStage:
             return []
         words = [(Occur.Should, Query.term_query(self.schema, "text", term, "freq")) for term in terms]
         wanted = Query.boolean_query([(Occur.Must, Query.boolean_query(words)), *self._filters(where)])
-        searcher = self.index.searcher()
-        return [
-            Candidate(_document(searcher.doc(address)), float(score))
-            for score, address in searcher.search(wanted, k, count=False).hits
-        ]
+        with self._reading():
+            searcher = self.index.searcher()
+            return [
+                Candidate(_document(searcher.doc(address)), float(score))
+                for score, address in searcher.search(wanted, k, count=False).hits
+            ]
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Document]:
         """The documents with these ids; those that are not there are left out."""
@@ -104,39 +127,49 @@ class TantivyStage:
 
         if not ids:
             return {}
-        searcher = self.index.searcher()
-        found = searcher.search(Query.term_set_query(self.schema, "id", list(ids)), len(ids), count=False).hits
-        documents = (_document(searcher.doc(address)) for _, address in found)
-        return {each.id: each for each in documents}
+        with self._reading():
+            searcher = self.index.searcher()
+            found = searcher.search(Query.term_set_query(self.schema, "id", list(ids)), len(ids), count=False).hits
+            documents = (_document(searcher.doc(address)) for _, address in found)
+            return {each.id: each for each in documents}
 
     def ids_where(self, where: Where, limit: int) -> list[str] | None:
         """The ids of all documents that pass the filter, None if there are more than `limit`."""
         from tantivy import Query
 
-        searcher = self.index.searcher()
-        found = searcher.search(Query.boolean_query(self._filters(where)), limit + 1, count=False).hits
-        return None if len(found) > limit else [str(searcher.doc(address).get_first("id")) for _, address in found]
+        with self._reading():
+            searcher = self.index.searcher()
+            found = searcher.search(Query.boolean_query(self._filters(where)), limit + 1, count=False).hits
+            return None if len(found) > limit else [str(searcher.doc(address).get_first("id")) for _, address in found]
 
     def all_documents(self) -> Iterable[Document]:
         """Every document, in no particular order."""
         from tantivy import Query
 
-        searcher = self.index.searcher()
-        for _, address in searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits:
-            yield _document(searcher.doc(address))
+        with self._reading():
+            searcher = self.index.searcher()
+            addresses = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
+        for _, address in addresses:
+            with self._reading():
+                document = _document(searcher.doc(address))
+            yield document
 
     def writer(self) -> "tantivy.IndexWriter":
         """The writer, which keeps other processes from writing until `close`."""
         if self._writer is None:
-            try:
-                self._writer = self.index.writer(HEAP, 1)
-            except ValueError as error:
-                if "LockBusy" not in str(error):
-                    raise
-                raise InputError(
-                    f"{self.folder.parent} is being written to by another process: wait until it has finished."
-                ) from None
+            with self._reading():
+                self._writer = self._open_writer()
         return self._writer
+
+    def _open_writer(self) -> "tantivy.IndexWriter":
+        try:
+            return self.index.writer(HEAP, 1)
+        except ValueError as error:
+            if "LockBusy" not in str(error):
+                raise
+            raise InputError(
+                f"{self.folder.parent} is being written to by another process: wait until it has finished."
+            ) from None
 
     def close(self) -> None:
         if self._writer is not None:
@@ -151,8 +184,31 @@ class TantivyStage:
         return [(Occur.Must, Query.const_score_query(each, 0.0)) for each in terms]
 
     def _commit(self) -> None:
-        self.writer().commit()
+        try:
+            self.writer().commit()
+        except ValueError as error:  # the disk is full, or a limit of the process is reached
+            found = next((number for number in _DISK_ERRORS if os.strerror(number) in str(error)), None)
+            if found is None:
+                raise
+            raise OSError(found, os.strerror(found), str(self.folder)) from None
         self.index.reload()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Turn what tantivy says of damaged files, by errors or by panics, into an InputError."""
+        try:
+            yield
+        except InputError:
+            raise
+        except (ValueError, OSError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            raise self._damaged(_first_line(error)) from None
+        except BaseException as error:
+            if type(error).__name__ != "PanicException":  # a BaseException of the binding that cannot be imported
+                raise
+            raise self._damaged(_first_line(error)) from None
+
+    def _damaged(self, reason: str) -> InputError:
+        return InputError(f"{self.folder} is damaged ({reason}): index the documents again.")
 
 
 def check_installed() -> None:
@@ -166,6 +222,20 @@ def check_installed() -> None:
 def _document(stored: Any) -> Document:
     text, fields = json.loads(stored.get_first("document"))
     return Document(stored.get_first("id"), text, fields)
+
+
+def _is_intact(path: Path) -> bool:
+    """Whether the checksum at the end of a file of tantivy is that of its contents.
+
+    The last eight bytes are the length of a JSON object before them, which has the checksum, and a constant.
+    """
+    try:
+        content = path.read_bytes()
+        size, constant = struct.unpack("<II", content[-8:])
+        footer = json.loads(content[-8 - size : -8])
+        return constant == _FOOTER and footer["crc"] == zlib.crc32(memoryview(content)[: -8 - size])
+    except (OSError, struct.error, ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def _first_line(error: BaseException) -> str:

@@ -86,6 +86,7 @@ class VectorStore:
 
     def check(self) -> None:
         """Raise InputError if a file does not have the contents that were written."""
+        self.reload()
         for name in ARRAYS:
             if zlib.crc32(self._array(name, self.committed).view(np.uint8).data) != self.committed.crc32[name]:
                 raise self._damaged(f"{name}-{self.committed.generation}")

@@ -34,6 +34,7 @@ _UNREADABLE = (
     AssertionError,
     NotImplementedError,
     MemoryError,
+    OverflowError,
 )
 
 
