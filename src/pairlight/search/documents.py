@@ -18,7 +18,9 @@ Where = Mapping[str, str | Sequence[str]]  # the allowed value, or values, of ea
 Relevance = dict[str, dict[str, int]]  # grades by query and document
 
 MAX_ID = 500  # characters; engines limit the length of what they look up
-MAX_FILTER = 200  # characters of a value that can be filtered by
+MAX_FILTER = 200  # characters of a value that can be filtered by, and of the name of a field
+MAX_FIELDS = 1000  # of a document
+MAX_LEVELS = 20  # of lists and objects in a field; what writes answers refuses to go much deeper
 
 BEIR_CORPUS, BEIR_QUERIES, BEIR_QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 
@@ -38,10 +40,27 @@ class Document:
         if len(self.id) > MAX_ID:
             raise InputError(f"The id {short_repr(self.id)} has {len(self.id)} characters: use at most {MAX_ID}.")
         check_text(f"text of document {short_repr(self.id)}", self.text)
+        if len(self.fields) > MAX_FIELDS or any(len(str(name)) > MAX_FILTER for name in self.fields):
+            raise InputError(
+                f"Document {short_repr(self.id)} has {len(self.fields)} fields: use at most {MAX_FIELDS}, with names "
+                f"of at most {MAX_FILTER} characters."
+            )
+        if _is_nested(dict(self.fields), MAX_LEVELS):
+            raise InputError(
+                f"The fields of document {short_repr(self.id)} are nested: use at most {MAX_LEVELS} levels."
+            )
         try:
             json.dumps(dict(self.fields), ensure_ascii=False).encode("utf-8")
         except (TypeError, ValueError) as error:
             raise InputError(f"The fields of document {short_repr(self.id)} are not JSON ({error}).") from None
+
+
+def _is_nested(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested deeper than this."""
+    if not isinstance(value, dict | list | tuple):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels < 0 or any(_is_nested(each, levels - 1) for each in inner)
 
 
 def filter_terms(fields: Mapping[str, Any]) -> list[str]:

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from pairlight.matcher import Matcher
 
 BATCH = 20_000  # documents that are committed together
-CHECKED_DOCUMENTS = (
-    100_000  # up to so many, all checksums are verified whenever an index is opened; `check` always does
-)
+CHECKED_DOCUMENTS = 20_000  # up to so many, checksums are verified whenever an index is opened; `check` always does
 DEFAULT_FIRST_STAGE, DEFAULT_LANGUAGE, DEFAULT_MODEL = "hybrid", "en", "qa-small"
 
 _DOCUMENTS, _VECTORS, _PENDING = "documents", "vectors", "pending.json"

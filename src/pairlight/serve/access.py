@@ -1,12 +1,16 @@
-"""Who may call the server: keys, and pages of other origins (CORS)."""
+"""Who may call the server: keys, host names, and pages of other origins (CORS)."""
 
 import hashlib
 import hmac
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
 from pairlight.serve.messages import Headers
 from pairlight.serve.request_error import RequestError
+from pairlight.serve.settings import ServerSettings
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class Keys:
@@ -26,6 +30,33 @@ class Keys:
                 "Unauthorized",
                 "The key is missing or wrong: send the header `Authorization: Bearer KEY`.",
                 (("www-authenticate", f'{"Basic" if is_page else "Bearer"} realm="pairlight"'),),
+            )
+
+
+class Hosts:
+    """The names under which a server may be called.
+
+    A page of another site can give its own host name the address of this machine (DNS rebinding), and then call a
+    server that listens only here. Without a key to stop it, such a server answers only to the names of this machine and
+    to those of the allowed origins.
+    """
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._checks = not settings.keys and settings.host in _LOOPBACK and "*" not in settings.cors
+        self._names = {*_LOOPBACK, *(urlsplit(origin).hostname for origin in settings.cors)}
+
+    def check(self, headers: Mapping[str, str]) -> None:
+        """Refuse a request to another name."""
+        if not self._checks or "host" not in headers:
+            return
+        try:
+            name = urlsplit(f"//{headers['host']}").hostname
+        except ValueError:
+            name = None
+        if name not in self._names:
+            raise RequestError(
+                "Misdirected",
+                "The header Host names another server: call this one by localhost, or start it with a key.",
             )
 
 

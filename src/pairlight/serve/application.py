@@ -10,7 +10,7 @@ import orjson
 
 from pairlight.core.errors import InputError
 from pairlight.serve.about import about_routes
-from pairlight.serve.access import Keys, cors_headers
+from pairlight.serve.access import Hosts, Keys, cors_headers
 from pairlight.serve.backend import Backend
 from pairlight.serve.body_reader import BodyReader, DisconnectedError
 from pairlight.serve.collection import WITH_ID, collection_routes
@@ -35,7 +35,7 @@ class Application:
         self.settings, self.backend, self.queue, self.log = settings, backend, queue, log
         self.metrics = Metrics()
         self.waiting = 0
-        self._keys, self._bodies = Keys(settings.keys), BodyReader(settings)
+        self._keys, self._hosts, self._bodies = Keys(settings.keys), Hosts(settings), BodyReader(settings)
         self.routes: Routes = rerank_routes(settings.max_texts, backend, queue)
         self.routes |= collection_routes(backend, queue) | page_routes(backend, queue)
         self.routes |= about_routes(settings, backend, self.metrics, self.routes)
@@ -57,6 +57,7 @@ class Application:
             else:
                 name = route.name
                 if not route.is_open:
+                    self._hosts.check(headers)
                     self._keys.check(headers, name in _PAGES)
                 async with self._bodies.body(headers, receive) as body:
                     size = len(body)

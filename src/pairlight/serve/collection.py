@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pairlight.explain.data import Comparison
-from pairlight.search.documents import MAX_ID
+from pairlight.search.documents import MAX_FILTER, MAX_ID
 from pairlight.search.searcher import FIRST, TOP
 from pairlight.serve.backend import Backend
 from pairlight.serve.messages import Answer, Request, Route, Routes
@@ -19,6 +19,8 @@ WITH_ID = "/documents/"  # the path of one document, before its id
 MAX_FIRST = 1000  # candidates of a search
 MAX_COMPARED = 10  # texts of an explanation
 MAX_CHANGED = 1000  # documents of a request
+MAX_FILTERS, MAX_VALUES = 20, 100  # fields of a filter, and values of each
+_FILTER: Schema = {"type": "string", "maxLength": MAX_FILTER}
 _ID: Schema = {"type": "string", "minLength": 1, "maxLength": MAX_ID}
 _TEXT = QUERY  # a document that is indexed has at least one word
 
@@ -34,7 +36,9 @@ SEARCH: Schema = {
         "threshold": NUMBER,
         "where": {
             "type": ["object", "null"],
-            "additionalProperties": {"anyOf": [{"type": "string"}, listed({"type": "string"}, 100)]},
+            "maxProperties": MAX_FILTERS,
+            "propertyNames": {"maxLength": MAX_FILTER},
+            "additionalProperties": {"anyOf": [_FILTER, listed(_FILTER, MAX_VALUES)]},
         },
         "relevant_spans": BOOLEAN,
     },

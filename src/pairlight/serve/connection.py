@@ -12,6 +12,7 @@ from pairlight.serve.request_error import RequestError, overloaded
 
 MAX_CONNECTIONS = 1000  # of a process; requests on further ones are refused
 HEADER_SECONDS = 30.0  # to send the headers of a request
+MAX_HEADER_BYTES = 65_536
 
 
 class Connection(HttpToolsProtocol):
@@ -22,6 +23,7 @@ class Connection(HttpToolsProtocol):
     """
 
     _deadline: asyncio.TimerHandle | None = None
+    _header_bytes: int | None = None  # of the request whose headers are being read; None if none are
     _refused = False  # the request that is being read
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
@@ -34,12 +36,24 @@ class Connection(HttpToolsProtocol):
         self._stop_clock()
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        before = self._header_bytes
+        super().data_received(data)
+        # The parser keeps headers until they are complete, however many there are.
+        if before is not None and self._header_bytes is not None and not self.transport.is_closing():
+            self._header_bytes = before + len(data)
+            if self._header_bytes > MAX_HEADER_BYTES:
+                limit = f"{MAX_HEADER_BYTES:,}"
+                self._refuse(RequestError("Headers", f"The headers have more than {limit} bytes: send fewer."))
+
     def on_message_begin(self) -> None:
         self._start_clock()
+        self._header_bytes = 0
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._stop_clock()
+        self._header_bytes = None
         is_free = self.cycle is None or self.cycle.response_complete  # not one of several that were sent at once
         application = cast(Application, self.config.app)
         if is_free and not self.expect_100_continue and application.refuses(self.url):

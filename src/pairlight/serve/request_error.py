@@ -12,7 +12,9 @@ STATUS = {
     "Timeout": 408,
     "TooLarge": 413,
     "Validation": 422,
+    "Misdirected": 421,
     "Overloaded": 429,
+    "Headers": 431,
     "Internal": 500,
     "Unhealthy": 503,
 }

@@ -120,8 +120,11 @@ def _check_object(value: dict[str, Any], schema: Mapping[str, Any], name: str) -
     for field in schema.get("required", ()):
         if field not in value:
             raise RequestError("Validation", f"`{inside}{field}` is missing: it is required.")
+    if len(value) > schema.get("maxProperties", len(value)):
+        raise RequestError("Validation", f"`{name}` has {len(value)} fields: send at most {schema['maxProperties']}.")
     known = schema.get("properties", {})
     for field, each in value.items():
+        _check_text(field, schema.get("propertyNames", {}), name)
         rule = known.get(field, schema.get("additionalProperties"))
         if isinstance(rule, dict):
             check(each, rule, f"{inside}{field}")
