@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import numpy as np
 
@@ -14,12 +14,6 @@ from pairlight.data.collection import Collection
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
 from pairlight.evaluation.calibration import Calibration
-from pairlight.evaluation.evaluate import evaluate_scores
-from pairlight.evaluation.metrics import TaskType
-from pairlight.evaluation.result import EvaluationResult
-from pairlight.explain.data import Comparison, Explanation, Neighbor
-from pairlight.explain.explain import compare_explanations, explain_pair
-from pairlight.explain.nearest import nearest_pairs
 from pairlight.inference.encodings import Encodings
 from pairlight.inference.history import History
 from pairlight.inference.model_folder import TrainedModel, load_model, save_model
@@ -29,6 +23,12 @@ from pairlight.models.settings import check_settings
 from pairlight.text.checks import check_text, check_texts
 from pairlight.training.config import TrainingConfig
 from pairlight.training.untrained import untrained_model
+
+# What only some methods need is imported by them, so that the first score comes sooner.
+if TYPE_CHECKING:
+    from pairlight.evaluation.metrics import TaskType
+    from pairlight.evaluation.result import EvaluationResult
+    from pairlight.explain.data import Comparison, Explanation, Neighbor
 
 
 class Matcher:
@@ -172,26 +172,30 @@ class Matcher:
         """The score of the query with every encoded text."""
         return self.scorer.score_encoded(query, encodings)
 
-    def evaluate(self, data: Any, *, task: TaskType | None = None, keep_empty: bool = False) -> EvaluationResult:
+    def evaluate(self, data: Any, *, task: "TaskType | None" = None, keep_empty: bool = False) -> "EvaluationResult":
         """Ranking metrics where the pairs form lists, else metrics of labeled pairs at the threshold chosen on dev."""
         pairs = _pairs(data)
         scores = self.scorer.score_pairs(pairs)
+        from pairlight.evaluation.evaluate import evaluate_scores
+
         with naming_extras():
             return evaluate_scores(pairs, scores, task=task, threshold=self.threshold, keep_empty=keep_empty)
 
     @overload
     def explain(  # type: ignore[overload-overlap]  # to the type checker, a text is a sequence of texts as well
         self, left: str, right: str, *, words: bool = True
-    ) -> Explanation: ...
+    ) -> "Explanation": ...
 
     @overload
-    def explain(self, left: str, right: Sequence[str], *, words: bool = True) -> Comparison: ...
+    def explain(self, left: str, right: Sequence[str], *, words: bool = True) -> "Comparison": ...
 
-    def explain(self, left: str, right: str | Sequence[str], *, words: bool = True) -> Explanation | Comparison:
+    def explain(self, left: str, right: str | Sequence[str], *, words: bool = True) -> "Explanation | Comparison":
         """Why the pair has its score, or why one of several right texts is ranked above the others.
 
         `words=False` leaves out the contributions of single words, which is faster.
         """
+        from pairlight.explain.explain import compare_explanations, explain_pair
+
         if isinstance(right, Iterable) and not isinstance(right, str):
             if not len(right):
                 raise InputError("There is no right text to explain: give at least one.")
@@ -203,8 +207,10 @@ class Matcher:
             return found
         return replace(found, probability=float(self.calibration.probability([found.score])[0]))
 
-    def nearest(self, left: str, right: str, train_pairs: Any, n: int = 5) -> tuple[Neighbor, ...]:
+    def nearest(self, left: str, right: str, train_pairs: Any, n: int = 5) -> "tuple[Neighbor, ...]":
         """The `n` training pairs most similar to this pair, by the features that enter the model's score."""
+        from pairlight.explain.nearest import nearest_pairs
+
         check_text("left text", left)
         check_text("right text", right)
         return nearest_pairs(self.scorer, left, right, _pairs(train_pairs), n)

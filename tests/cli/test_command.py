@@ -128,7 +128,7 @@ def test_each_warning_is_printed_once_as_a_note():
 
 
 def test_threads_do_not_spin_for_long_unless_requested(monkeypatch):
-    monkeypatch.setattr("pairlight.cli.app", lambda: None)
+    monkeypatch.setattr("pairlight.cli.app_with", lambda names: lambda prog_name: None)
     monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
     cli.main()
     assert os.environ["GOMP_SPINCOUNT"] == "3000"

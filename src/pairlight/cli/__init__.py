@@ -1,58 +1,62 @@
 """The command line: each command parses its options, calls the library and prints the result."""
 
 import os
-from typing import Annotated
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-from pairlight.cli import (
-    build,
-    calibrate,
-    compare,
-    data,
-    demo,
-    doctor,
-    encode,
-    evaluate,
-    explain,
-    index,
-    models,
-    rank,
-    reproduce,
-    score,
-    search,
-    serve,
-    train,
-    tune,
-)
 from pairlight.cli.command import Command
-from pairlight.cli.streams import standard_streams
 
-app = typer.Typer(
-    name="pairlight",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command("train", cls=Command)(train.train)
-app.command("evaluate", cls=Command)(evaluate.evaluate)
-app.command("calibrate", cls=Command)(calibrate.calibrate)
-app.command("score", cls=Command)(score.score)
-app.command("rank", cls=Command)(rank.rank)
-app.command("encode", cls=Command)(encode.encode)
-app.command("explain", cls=Command)(explain.explain)
-app.add_typer(index.index, name="index")
-app.command("search", cls=Command)(search.search)
-app.command("serve", cls=Command)(serve.serve)
-app.command("tune", cls=Command)(tune.tune)
-app.command("compare", cls=Command)(compare.compare)
-app.command("models", cls=Command)(models.models)
-app.add_typer(data.data, name="data")
-app.add_typer(build.build, name="build")
-app.command("reproduce", cls=Command)(reproduce.reproduce)
-app.command("demo", cls=Command)(demo.demo)
-app.command("doctor", cls=Command)(doctor.doctor)
+# The function of each command, or the group of a command that has commands of its own, by its module.
+COMMANDS = {
+    "train": "train:train",
+    "evaluate": "evaluate:evaluate",
+    "calibrate": "calibrate:calibrate",
+    "score": "score:score",
+    "rank": "rank:rank",
+    "encode": "encode:encode",
+    "explain": "explain:explain",
+    "index": "index:index",
+    "search": "search:search",
+    "serve": "serve:serve",
+    "tune": "tune:tune",
+    "compare": "compare:compare",
+    "models": "models:models",
+    "data": "data:data",
+    "build": "build:build",
+    "reproduce": "reproduce:reproduce",
+    "demo": "demo:demo",
+    "doctor": "doctor:doctor",
+}
+
+
+def app_with(names: Iterable[str]) -> typer.Typer:
+    """The command line with these commands."""
+    app = typer.Typer(
+        name="pairlight",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    app.callback()(pairlight)
+    for name in names:
+        module, _, attribute = COMMANDS[name].partition(":")
+        command = getattr(import_module(f"pairlight.cli.{module}"), attribute)
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name)
+        else:
+            app.command(name, cls=Command)(command)
+    return app
+
+
+def __getattr__(name: str) -> Any:
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return app_with(COMMANDS)
 
 
 def _print_version(wanted: bool) -> None:
@@ -63,7 +67,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def pairlight(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -77,5 +80,8 @@ def main() -> None:
     # PyTorch's threads spin while they wait for each other, by default for milliseconds. On a machine with other work,
     # two threads are then many times slower than one. This must be set before PyTorch is loaded.
     os.environ.setdefault("GOMP_SPINCOUNT", "3000")
-    with standard_streams():
-        app()
+    # NumPy's products are small here: threads cost them more than they gain.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Only the command that runs is built, which is faster.
+    first = sys.argv[1] if len(sys.argv) > 1 else None
+    app_with([first] if first in COMMANDS else COMMANDS)(prog_name="pairlight")

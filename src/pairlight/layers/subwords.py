@@ -21,7 +21,9 @@ BLOCK = 256  # rows of the projected table that are computed together
 def _static_table(backend: str) -> tuple[Any, float]:
     """The table of vectors in half precision, and the factor that makes their mean length 1."""
     table = subword_vectors()
-    factor = 1 / float(np.linalg.norm(table.astype(np.float32), axis=1).mean())
+    # Some rows at a time, which stay in the cache.
+    lengths = [np.linalg.norm(table[at : at + BLOCK].astype(np.float32), axis=1) for at in range(0, len(table), BLOCK)]
+    factor = 1 / float(np.concatenate(lengths).mean())
     if backend == "numpy":
         return table, factor
     import torch

@@ -51,7 +51,7 @@ def subword_vectors() -> NDArray[np.float16]:
 @cache
 def subword_digest() -> str:
     """The checksum of the vectors, which identifies them in any version of the package."""
-    return hashlib.sha256(subword_vectors().tobytes()).hexdigest()
+    return hashlib.sha256(subword_vectors().data.cast("B")).hexdigest()
 
 
 def copy_subwords(folder: Path) -> None:
