@@ -234,7 +234,7 @@ class Matcher:
         """Read a model folder; nothing in it is executed."""
         trained = load_model(Path(folder))
         matcher = cls(trained.name, **trained.model.settings)
-        matcher.history = History.from_dict(dict(trained.history))
+        matcher.history = trained.history
         matcher._set(trained)
         return matcher
 

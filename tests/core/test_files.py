@@ -9,7 +9,8 @@ import threading
 import pytest
 
 from pairlight.core.errors import InputError
-from pairlight.core.files import atomic_write, claim_folder, list_files, sha256_of, write_json, write_text
+from pairlight.core.files import atomic_write, list_files, sha256_of, write_json, write_text
+from pairlight.core.folders import claim_folder
 
 
 def test_a_file_is_unchanged_when_writing_fails(tmp_path):

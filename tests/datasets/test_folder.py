@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pairlight.core.errors import InputError
-from pairlight.core.files import claim_folder
+from pairlight.core.folders import claim_folder
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
 from pairlight.datasets.folder import DataSource, is_dataset, read_card, write_dataset

@@ -1,6 +1,7 @@
 """`pairlight build`: make a dataset from your own data, by the protocol of a paper."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,8 @@ from pairlight.cli.command import Command
 from pairlight.cli.options import MAX_COUNT, MAX_SEED, Columns, Json, Overwrite, with_columns
 from pairlight.cli.output import print_json
 from pairlight.core.errors import InputError
-from pairlight.core.files import claim_folder, list_files, sha256_of
+from pairlight.core.files import list_files, sha256_of
+from pairlight.core.folders import output_folder
 from pairlight.core.progress import ProgressReporter, progress_reporter
 from pairlight.training.config import MAX_NEGATIVES
 
@@ -59,23 +61,29 @@ def qa(
     """Question answering: find the answer among similar ones."""
     from pairlight.datasets import qa as protocol
 
-    _claim(out, overwrite)
-    columns.check(pairs)
-    with progress_reporter() as reporter:
-        splits = protocol.qa(
-            _read_positives(pairs, columns, reporter),
-            negatives_per_positive=negatives_per_positive,
-            top=top,
-            seed=seed,
-            limit=limit,
-            min_words=min_words,
-            max_words=max_words,
-            progress=lambda done: reporter.update("Building", done),
-            on_report=lambda report: reporter.say(str(report)),
-        )
-    lengths = {"min_words": min_words, "max_words": max_words}
-    options = {"seed": seed, "negatives_per_positive": negatives_per_positive, "top": top, "limit": limit, **lengths}
-    _write(out, "qa", protocol.protocol(**lengths), splits, options, [pairs], as_json)
+    with _output(out, overwrite):
+        columns.check(pairs)
+        with progress_reporter() as reporter:
+            splits = protocol.qa(
+                _read_positives(pairs, columns, reporter),
+                negatives_per_positive=negatives_per_positive,
+                top=top,
+                seed=seed,
+                limit=limit,
+                min_words=min_words,
+                max_words=max_words,
+                progress=lambda done: reporter.update("Building", done),
+                on_report=lambda report: reporter.say(str(report)),
+            )
+        lengths = {"min_words": min_words, "max_words": max_words}
+        options = {
+            "seed": seed,
+            "negatives_per_positive": negatives_per_positive,
+            "top": top,
+            "limit": limit,
+            **lengths,
+        }
+        _write(out, "qa", protocol.protocol(**lengths), splits, options, [pairs], as_json)
 
 
 @build.command("completion", cls=Command)
@@ -96,23 +104,23 @@ def completion(
     """Sentence completion: find the second clause."""
     from pairlight.datasets import completion as protocol
 
-    _claim(out, overwrite)
-    columns.check(*texts)
-    for source in texts:
-        if Path(source).is_dir() and out.resolve().is_relative_to(Path(source).resolve()):
-            raise InputError(
-                f"{out} is in {source}, whose files are read: choose a folder outside of it.", option="out"
+    with _output(out, overwrite):
+        columns.check(*texts)
+        for source in texts:
+            if Path(source).is_dir() and out.resolve().is_relative_to(Path(source).resolve()):
+                raise InputError(
+                    f"{out} is in {source}, whose files are read: choose a folder outside of it.", option="out"
+                )
+        with progress_reporter() as reporter:
+            splits = protocol.completion(
+                (text for source in texts for text in _read_texts(source, columns, reporter)),
+                negatives_per_positive=negatives_per_positive,
+                seed=seed,
+                limit=limit,
+                progress=lambda done: reporter.update("Building", done),
             )
-    with progress_reporter() as reporter:
-        splits = protocol.completion(
-            (text for source in texts for text in _read_texts(source, columns, reporter)),
-            negatives_per_positive=negatives_per_positive,
-            seed=seed,
-            limit=limit,
-            progress=lambda done: reporter.update("Building", done),
-        )
-    options = {"seed": seed, "negatives_per_positive": negatives_per_positive, "limit": limit}
-    _write(out, "completion", protocol.PROTOCOL, splits, options, texts, as_json)
+        options = {"seed": seed, "negatives_per_positive": negatives_per_positive, "limit": limit}
+        _write(out, "completion", protocol.PROTOCOL, splits, options, texts, as_json)
 
 
 @build.command("citation", cls=Command)
@@ -131,18 +139,18 @@ def citation(
     """Paper citation: decide whether one paper cites another."""
     from pairlight.datasets import citation as protocol
 
-    _claim(out, overwrite)
-    columns.check(pairs)
-    with progress_reporter() as reporter:
-        splits = protocol.citation(
-            _read_positives(pairs, columns, reporter),
-            negatives_per_positive=negatives_per_positive,
-            seed=seed,
-            limit=limit,
-            progress=lambda done: reporter.update("Building", done),
-        )
-    options = {"seed": seed, "negatives_per_positive": negatives_per_positive, "limit": limit}
-    _write(out, "citation", protocol.PROTOCOL, splits, options, [pairs], as_json)
+    with _output(out, overwrite):
+        columns.check(pairs)
+        with progress_reporter() as reporter:
+            splits = protocol.citation(
+                _read_positives(pairs, columns, reporter),
+                negatives_per_positive=negatives_per_positive,
+                seed=seed,
+                limit=limit,
+                progress=lambda done: reporter.update("Building", done),
+            )
+        options = {"seed": seed, "negatives_per_positive": negatives_per_positive, "limit": limit}
+        _write(out, "citation", protocol.PROTOCOL, splits, options, [pairs], as_json)
 
 
 @build.command("lcs", cls=Command)
@@ -165,23 +173,24 @@ def lcs(
     """
     from pairlight.datasets import lcs as protocol
 
-    _claim(out, overwrite)
-    with progress_reporter() as reporter:
-        splits = protocol.lcs(
-            shortest=shortest,
-            longest=longest,
-            seed=seed,
-            limit=limit,
-            progress=lambda done: reporter.update("Building", done),
-        )
-    options = {"seed": seed, "shortest": shortest, "longest": longest, "limit": limit}
-    _write(out, "lcs", protocol.PROTOCOL, splits, options, [], as_json)
+    with _output(out, overwrite):
+        with progress_reporter() as reporter:
+            splits = protocol.lcs(
+                shortest=shortest,
+                longest=longest,
+                seed=seed,
+                limit=limit,
+                progress=lambda done: reporter.update("Building", done),
+            )
+        options = {"seed": seed, "shortest": shortest, "longest": longest, "limit": limit}
+        _write(out, "lcs", protocol.PROTOCOL, splits, options, [], as_json)
 
 
-def _claim(out: Path, overwrite: bool) -> None:
+def _output(out: Path, overwrite: bool) -> AbstractContextManager[bool]:
+    """Write a dataset to this folder; the files of a run that was stopped are written again."""
     from pairlight.datasets.folder import is_dataset
 
-    claim_folder(out, overwrite=overwrite, is_ours=is_dataset, what="a dataset")
+    return output_folder(out, overwrite=overwrite, is_complete=is_dataset, what="a dataset")
 
 
 def _read_positives(source: str, columns: Columns, reporter: ProgressReporter) -> "Pairs":

@@ -19,7 +19,7 @@ from pairlight.cli.options import (
 from pairlight.cli.output import command_line, metrics_line, print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
-from pairlight.core.files import claim_folder
+from pairlight.core.folders import output_folder
 from pairlight.core.progress import progress_reporter
 from pairlight.models import DEFAULT_MODEL, model_class
 from pairlight.training.config import TrainingConfig
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pairlight.inference.history import History
 
 _TRAINING = "training"  # the subfolder of a model folder with the log and the checkpoint
+_CHECKPOINT = "checkpoint.safetensors"
 
 
 @with_training_options
@@ -66,38 +67,46 @@ def train(
     given = _read_tuned(tuned, model)
     options = given["options"] | options
     TrainingConfig.of({}, options)  # checks the options of the settings file
-    claim_folder(out, overwrite=overwrite or resume, is_ours=lambda folder: resume or _is_model(folder), what="a model")
-    columns.check(data, dev, test)
-    with progress_reporter() as reporter:
-        splits, options = columns.read_training(data, dev, test, options, reporter)
-    config = TrainingConfig.of({}, options)
-    from pairlight.evaluation.evaluate import check_can_evaluate
-    from pairlight.matcher import Matcher
-    from pairlight.models.settings import check_settings
-    from pairlight.training.examples import with_mined_negatives
-
-    dev_pairs, test_pairs = (
-        pairs and with_mined_negatives(pairs, config) for pairs in (splits.get("dev"), splits.get("test"))
-    )
-    for name, pairs in (("dev", dev_pairs), ("test", test_pairs)):
-        if pairs is not None:
-            check_can_evaluate(pairs, f"the {name} pairs")
-    configure_process(threads)
-    wanted = given["settings"] | parse_settings(settings, "settings")
-    # Checked here, since a setting may have the name of a parameter of Matcher.
-    matcher = Matcher(given["model"], **check_settings(given["model"], model_class(given["model"]), wanted))
     folder = out / _TRAINING
-    start = None if init == "none" else init
-    matcher.fit(splits["train"], dev_pairs, init=start, device=device, folder=folder, resume=resume, **options)
-    history = matcher.history
-    if not history.epochs:  # the folder may have the log of an earlier model
-        shutil.rmtree(folder, ignore_errors=True)
-    results = {"dev": matcher.evaluate(matcher.dev)}
-    if test_pairs is not None and not history.interrupted:  # test is evaluated once, when training is finished
-        results["test"] = matcher.evaluate(test_pairs)
-    matcher.save(out, results={name: result.metrics for name, result in results.items()}, command=command_line())
-    if not history.interrupted:
-        (folder / "checkpoint.safetensors").unlink(missing_ok=True)
+
+    def is_model(out: Path) -> bool:
+        return (out / "config.json").exists() or (resume and (folder / _CHECKPOINT).exists())
+
+    with output_folder(out, overwrite=overwrite or resume, is_complete=is_model, what="a model") as interrupted:
+        columns.check(data, dev, test)
+        with progress_reporter() as reporter:
+            splits, options = columns.read_training(data, dev, test, options, reporter)
+            if interrupted and not overwrite:
+                resume = (folder / _CHECKPOINT).is_file()
+                from_where = "its last checkpoint" if resume else "the start: it has no checkpoint yet"
+                reporter.say(f"An earlier run in {out} was stopped. Continuing it from {from_where}.")
+        config = TrainingConfig.of({}, options)
+        from pairlight.evaluation.evaluate import check_can_evaluate
+        from pairlight.matcher import Matcher
+        from pairlight.models.settings import check_settings
+        from pairlight.training.examples import with_mined_negatives
+
+        dev_pairs, test_pairs = (
+            pairs and with_mined_negatives(pairs, config) for pairs in (splits.get("dev"), splits.get("test"))
+        )
+        for name, pairs in (("dev", dev_pairs), ("test", test_pairs)):
+            if pairs is not None:
+                check_can_evaluate(pairs, f"the {name} pairs")
+        configure_process(threads)
+        wanted = given["settings"] | parse_settings(settings, "settings")
+        # Checked here, since a setting may have the name of a parameter of Matcher.
+        matcher = Matcher(given["model"], **check_settings(given["model"], model_class(given["model"]), wanted))
+        start = None if init == "none" else init
+        matcher.fit(splits["train"], dev_pairs, init=start, device=device, folder=folder, resume=resume, **options)
+        history = matcher.history
+        if not history.epochs:  # the folder may have the log of an earlier model
+            shutil.rmtree(folder, ignore_errors=True)
+        results = {"dev": matcher.evaluate(matcher.dev)}
+        if test_pairs is not None and not history.interrupted:  # test is evaluated once, when training is finished
+            results["test"] = matcher.evaluate(test_pairs)
+        matcher.save(out, results={name: result.metrics for name, result in results.items()}, command=command_line())
+        if not history.interrupted:
+            (folder / _CHECKPOINT).unlink(missing_ok=True)
     if as_json:
         evaluations = {name: result.as_dict() for name, result in results.items()}
         about = {"best": history.best, "start": history.start, "baseline": history.baseline, "notes": matcher.notes}
@@ -125,10 +134,6 @@ def _summary(history: "History", metric: str, start: str) -> str:
     others = {"BM25": history.baseline.get("bm25"), start: history.start}
     known = ", ".join(f"{name} {value:.4f}" for name, value in others.items() if value is not None)
     return f"dev {metric} {history.best:.4f}" + (f" ({known})" if known else "")
-
-
-def _is_model(folder: Path) -> bool:
-    return (folder / "config.json").exists() or (folder / _TRAINING).exists()
 
 
 def _read_tuned(path: Path | None, model: str | None) -> dict[str, Any]:

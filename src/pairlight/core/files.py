@@ -1,16 +1,21 @@
-"""Atomic writes, checksums, and the check of an output folder."""
+"""Atomic writes, checksums and file locks."""
 
 import hashlib
 import json
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from pairlight.core.errors import InputError
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+_TEMPORARY = ".pairlight-tmp"  # the end of the names of temporary files
 
 
 @contextmanager
@@ -18,7 +23,7 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file next to `path` for writing bytes, and rename it to `path` if the block succeeds.
 
     A pipe or a device is written to directly. A symbolic link is kept: the file it points to is replaced. A file that
-    exists keeps its permissions.
+    exists keeps its permissions. Temporary files of processes that were killed are removed.
     """
     if path.exists() and not path.is_dir() and (not path.is_file() or path.parts[:2] == ("/", "dev")):
         with path.open("wb") as file:
@@ -26,8 +31,8 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
         return
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    name = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the umask applies, as to any new file
+    remove_leftovers(path.parent)
+    handle, name = _temporary_file(path)
     try:
         with os.fdopen(handle, "wb") as file:
             if path.is_file():  # before anything is written, so that nobody can read it who could not before
@@ -35,10 +40,54 @@ def atomic_write(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+            os.replace(name, path)  # while the file is locked, so that nobody takes it for a leftover
     except BaseException:
         name.unlink(missing_ok=True)
         raise
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove temporary files that no process holds a lock on: those of processes that were killed."""
+    with suppress(OSError):  # a folder that cannot be listed
+        for path in [path for path in folder.iterdir() if is_leftover(path.name)]:
+            with suppress(OSError):  # another process was faster, or the folder is read-only
+                handle = os.open(path, os.O_RDONLY)
+                try:
+                    if lock(handle):
+                        path.unlink()
+                finally:
+                    os.close(handle)
+
+
+def is_leftover(name: str) -> bool:
+    """Whether a name is that of a temporary file of `atomic_write`."""
+    return name.startswith(".") and name.endswith(_TEMPORARY)
+
+
+def lock(handle: int) -> bool | None:
+    """Lock an open file until it is closed or this process ends, whichever way.
+
+    Returns False if another process holds the lock, and None where the system has no locks.
+    """
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True
+
+
+def _temporary_file(path: Path) -> tuple[int, Path]:
+    while True:
+        # A name has at most 255 bytes, and a character at most four.
+        name = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}{_TEMPORARY}")
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # the umask applies, as to any new file
+        if lock(handle) is not False and os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)  # another process took it for a leftover before it was locked
 
 
 def sync_folder(folder: Path) -> None:
@@ -82,23 +131,3 @@ def sha256_of(path: Path) -> str | None:
             while block := content.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
-
-
-def claim_folder(out: Path, *, overwrite: bool, is_ours: Callable[[Path], bool], what: str) -> None:
-    """Raise InputError unless results may be written to the folder `out`; nothing is created or deleted.
-
-    A folder that does not exist or is empty may be used. A folder with contents may be used only if `overwrite` is
-    set and `is_ours(out)` says that the contents are an earlier result. `what` names that result in the message, with
-    its article: "a dataset".
-    """
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file: choose a folder.", option="out")
-    if not out.is_dir() or not any(out.iterdir()):
-        return
-    if not overwrite:
-        raise InputError(f"{out} is not empty: choose another folder, or overwrite it.", option="overwrite")
-    if not is_ours(out):
-        raise InputError(
-            f"{out} contains something other than {what}, so it is not overwritten: choose another folder.",
-            option="out",
-        )

@@ -1,9 +1,83 @@
-"""Dataclasses from JSON values, with every value checked against its type."""
+"""Records that pairlight writes for itself: JSON files with a format number and a checksum, read with types."""
 
+import hashlib
+import json
+import math
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from pathlib import Path
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from pairlight.core.errors import InputError
+from pairlight.core.files import write_json
+
+MAX_BYTES = 100_000_000  # of a record
+
+T = TypeVar("T")
+
+
+class RecordError(InputError):
+    """A file that pairlight has written cannot be used; the message names the file, the fault and the fix."""
+
+    @classmethod
+    def of(cls, path: Path, fault: object, fix: str, option: str | None = None) -> "RecordError":
+        return cls(f"{path} is damaged ({fault}): {fix}.", option=option)
+
+
+def write_record(path: Path, values: Mapping[str, Any], version: int) -> None:
+    """Write values as JSON, atomically, with the number of their format and a checksum."""
+    # As it will be read: tuples are arrays, and what is not Unicode is replaced.
+    record = json.loads(json.dumps({"format": version, **values}, ensure_ascii=False).encode("utf-8", "replace"))
+    write_json(path, {**record, "sha256": _digest(record)})
+
+
+def read_record(path: Path, kind: type[T], version: int, fix: str, *, give: str = "check the path") -> T:
+    """Read what `write_record` wrote, as this dataclass.
+
+    `fix` ends the message for a file that is damaged or older: "run it again"; `give` that for a file that cannot be
+    read: "give the folder of a saved model".
+    """
+    values = parse_json(read_bytes(path, give), path, fix)
+    if not isinstance(values, dict) or type(values.get("format")) is not int:
+        raise RecordError(f"{path} has no format number, so this version cannot read it: {fix}.")
+    if values["format"] != version:
+        fix = "install a newer version" if values["format"] > version else fix
+        raise RecordError(f"{path} has format {values['format']}, and this version reads format {version}: {fix}.")
+    found = values.pop("sha256", None)
+    if found != _digest(values):
+        raise RecordError.of(path, "its checksum is wrong", fix)
+    del values["format"]
+    return decode_file(path, kind, values, fix)
+
+
+def decode_file(path: Path, kind: type[T], values: Any, fix: str) -> T:
+    """The value that was read from a file as this type, or a RecordError."""
+    try:
+        record: T = decode(kind, values)
+    except ValueError as error:
+        raise RecordError.of(path, str(error).removesuffix("."), fix) from None
+    return record
+
+
+def read_bytes(path: Path, give: str) -> bytes:
+    """The contents of a file of records."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise RecordError(f"{path} cannot be read ({error.strerror}): {give}.") from None
+    if len(content) > MAX_BYTES:
+        raise RecordError(f"{path} has more than {MAX_BYTES:,} bytes, so it is not a file of pairlight: {give}.")
+    return content
+
+
+def parse_json(content: bytes | str, path: Path, fix: str) -> Any:
+    """The JSON value in a file; unlike the parser of Python, NaN, Infinity and deep nesting are errors."""
+    try:
+        return json.loads(content, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):  # not UTF-8 is a ValueError too
+        raise RecordError.of(path, "not valid JSON", fix) from None
 
 
 def decode(kind: Any, value: Any, name: str = "the record") -> Any:
@@ -29,10 +103,16 @@ def decode(kind: Any, value: Any, name: str = "the record") -> Any:
     if is_dataclass(kind):
         return _decode_dataclass(kind, value, name)
     if kind is float:
-        return float(_check(_is(value, int, float), value, name, "a number"))
+        return _decode_float(value, name)
     if kind is types.NoneType:
         return _check(value is None, value, name, "null")
     return _check(_is(value, kind), value, name, f"of type {kind.__name__}")
+
+
+def _decode_float(value: Any, name: str) -> float:
+    _check(_is(value, int, float), value, name, "a number")
+    _check(abs(value) < 2**1023 and math.isfinite(value), value, name, "a finite number")
+    return float(value)
 
 
 def _decode_union(kinds: tuple[Any, ...], value: Any, name: str) -> Any:
@@ -70,3 +150,11 @@ def _check(holds: bool, value: Any, name: str, what: str) -> Any:
         shown = repr(value)
         raise ValueError(f"{name} is {shown if len(shown) <= 40 else shown[:37] + '...'}, not {what}")
     return value
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)

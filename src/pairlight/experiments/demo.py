@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pairlight.core.files import claim_folder, write_text
+from pairlight.core.files import write_text
+from pairlight.core.folders import output_folder
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.datasets.catalog import load_dataset
@@ -68,36 +69,38 @@ class DemoResult:
 
 def run_demo(out: Path, seed: int = 1, reporter: ProgressReporter | None = None) -> DemoResult:
     """Rank answers with a ready-made model; train, evaluate once on test, save to `out`, and explain an example."""
-    claim_folder(out, overwrite=True, is_ours=_is_demo, what="the model of a demo")
-    reporter = reporter or ProgressReporter()
-    found = Matcher.load(READY_MADE).rank(QUESTION, ANSWERS)
-    candidates = (DemoCandidate(ANSWERS[i], each["score"], i == ANSWER) for each in found for i in (each["corpus_id"],))
-    ranked = DemoExample(QUESTION, tuple(candidates))
-    reporter.say(f"{READY_MADE}, a ready-made model, ranks first for {QUESTION!r}: {ranked.candidates[0].text!r}")
-    splits = load_dataset("sotu", progress=lambda done: reporter.update("Making pairs", done))
-    sentences = sum(pairs.lists for pairs in splits.values())
-    reporter.say(f"{sentences:,} sentences of State of the Union speeches, each divided at a comma.")
-    reporter.say("The task: for each first clause, find its second clause among five.")
-    results = {}
-    for name in ("random", "bm25"):
-        baseline = Matcher(name).fit(splits["train"], splits["dev"], progress=False)
-        results[name] = _main_metrics(baseline.evaluate(splits["test"]).metrics)
-    run = train(
-        DEFAULT_MODEL,
-        splits["train"],
-        splits["dev"],
-        options={**OPTIONS, "seed": seed},
-        baseline=False,
-        reporter=reporter,
-    )
-    scores = run.trained.scorer().score_pairs(splits["test"])
-    results[DEFAULT_MODEL] = _main_metrics(evaluate_scores(splits["test"], scores).metrics)
-    save_model(out, run.trained, results={"test": results[DEFAULT_MODEL]}, command=COMMAND)
-    matcher = Matcher.load(out)
-    examples = tuple(_example(matcher, splits["test"], number) for number in range(EXAMPLES))
-    comparison = matcher.explain(examples[0].left, [candidate.text for candidate in examples[0].candidates])
-    write_text(out / PAGE, explanation_page(comparison.explanations))
-    return DemoResult(ranked, results, examples, comparison, out / PAGE)
+    with output_folder(out, overwrite=True, is_complete=_is_demo, what="the model of a demo"):
+        reporter = reporter or ProgressReporter()
+        found = Matcher.load(READY_MADE).rank(QUESTION, ANSWERS)
+        candidates = (
+            DemoCandidate(ANSWERS[i], each["score"], i == ANSWER) for each in found for i in (each["corpus_id"],)
+        )
+        ranked = DemoExample(QUESTION, tuple(candidates))
+        reporter.say(f"{READY_MADE}, a ready-made model, ranks first for {QUESTION!r}: {ranked.candidates[0].text!r}")
+        splits = load_dataset("sotu", progress=lambda done: reporter.update("Making pairs", done))
+        sentences = sum(pairs.lists for pairs in splits.values())
+        reporter.say(f"{sentences:,} sentences of State of the Union speeches, each divided at a comma.")
+        reporter.say("The task: for each first clause, find its second clause among five.")
+        results = {}
+        for name in ("random", "bm25"):
+            baseline = Matcher(name).fit(splits["train"], splits["dev"], progress=False)
+            results[name] = _main_metrics(baseline.evaluate(splits["test"]).metrics)
+        run = train(
+            DEFAULT_MODEL,
+            splits["train"],
+            splits["dev"],
+            options={**OPTIONS, "seed": seed},
+            baseline=False,
+            reporter=reporter,
+        )
+        scores = run.trained.scorer().score_pairs(splits["test"])
+        results[DEFAULT_MODEL] = _main_metrics(evaluate_scores(splits["test"], scores).metrics)
+        save_model(out, run.trained, results={"test": results[DEFAULT_MODEL]}, command=COMMAND)
+        matcher = Matcher.load(out)
+        examples = tuple(_example(matcher, splits["test"], number) for number in range(EXAMPLES))
+        comparison = matcher.explain(examples[0].left, [candidate.text for candidate in examples[0].candidates])
+        write_text(out / PAGE, explanation_page(comparison.explanations))
+        return DemoResult(ranked, results, examples, comparison, out / PAGE)
 
 
 def _is_demo(out: Path) -> bool:

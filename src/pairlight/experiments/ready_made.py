@@ -1,11 +1,11 @@
 """The ready-made models that ship with the package: their training data, and how they are rebuilt."""
 
 import csv
+import io
 from pathlib import Path
 
 import numpy as np
 
-from pairlight.core.files import atomic_write
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import SPLITS, Splits
@@ -32,9 +32,16 @@ def build_ready_made(name: str, out: Path, *, reporter: ProgressReporter | None 
     run = train("late-interaction", splits["train"], splits["dev"], options=options, init=None, reporter=reporter)
     scorer = run.trained.scorer()
     metrics = evaluate_scores(splits["test"], scorer.score_pairs(splits["test"]), threshold=None).metrics
-    with atomic_write(out / SEEN) as file:
-        np.save(file, text_checksums(splits["train"].texts))
-    save_model(out, run.trained, results={"test": metrics}, command=COMMAND, about_data=ABOUT_DATA[name])
+    seen = io.BytesIO()
+    np.save(seen, text_checksums(splits["train"].texts))
+    save_model(
+        out,
+        run.trained,
+        results={"test": metrics},
+        command=COMMAND,
+        about_data=ABOUT_DATA[name],
+        others={SEEN: seen.getvalue()},
+    )
     return metrics
 
 

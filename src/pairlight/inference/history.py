@@ -24,7 +24,7 @@ class History:
     epochs: list[EpochRecord] = field(default_factory=list)
     best_epoch: int | None = None
     best: float | None = None
-    interrupted: bool = False
+    interrupted: bool = False  # not stored
     start: float | None = None  # dev metric of epoch 0; None if it was not measured or is not finite
     baseline: dict[str, float] = field(default_factory=dict)  # dev metric of BM25, under "bm25"
     init: str | None = None  # the ready-made model that training started from
@@ -39,14 +39,3 @@ class History:
             "baseline": self.baseline,
             "init": self.init,
         }
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "History":
-        return cls(
-            [EpochRecord(**epoch) for epoch in values["epochs"]],
-            values["best_epoch"],
-            values["best"],
-            start=values["start"],
-            baseline=values["baseline"],
-            init=values["init"],
-        )

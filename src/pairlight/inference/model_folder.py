@@ -1,10 +1,9 @@
 """A trained model as a record, and as a folder: config.json, tokenizer.json, model.safetensors and README.md."""
 
 import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -14,21 +13,70 @@ from safetensors.numpy import save as save_arrays
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import atomic_write, write_text
+from pairlight.core.records import RecordError, read_record, write_record
 from pairlight.evaluation.calibration import Calibration
 from pairlight.inference.card import model_card
+from pairlight.inference.history import History
 from pairlight.inference.ready_made import resolve_model
 from pairlight.inference.scorer import ModelScorer
 from pairlight.inference.scoring import to_numpy
 from pairlight.layers.backends import Backend, inference_backend, use_backend
+from pairlight.layers.layer import check_state
 from pairlight.models import build, model_class
 from pairlight.models.base import PairModel
 from pairlight.text.subwords import SUBWORD_FOLDER, check_subwords, copy_subwords, subword_digest
 from pairlight.text.vectors import oov_vectors
 from pairlight.text.vocabulary import AnyTokenizer, read_tokenizer
 
-FORMAT = 3
+FORMAT = 4
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
-_KEYS = {"model", "settings", "max_length", "calibration", "training", "history", "data", "subwords", "sha256"}
+_FIX = "copy the folder again, or train again"
+_GIVE = "give the folder of a saved model"
+
+Values = dict[str, bool | int | float | str]
+
+
+@dataclass(frozen=True)
+class DataSummary:
+    """The size of a table of pairs, and its checksum."""
+
+    pairs: int
+    lists: int
+    texts: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The contents of config.json."""
+
+    model: str
+    settings: Values
+    max_length: int
+    calibration: Calibration | None
+    training: Values
+    history: History
+    data: dict[str, DataSummary]
+    subwords: str | None  # the checksum of the static vectors that the model reads
+    files: dict[str, str]  # the checksums of the other files that a model is read from
+
+    def __post_init__(self) -> None:
+        if self.max_length < 1:
+            raise ValueError(f"max_length is {self.max_length}, not at least 1")
+        missing = [name for name in (TOKENIZER, WEIGHTS) if name not in self.files]
+        if missing:
+            raise ValueError(f"files has no checksum of {missing[0]}")
+        for name in self.files:
+            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts or "\\" in name:
+                raise ValueError(f"files has {name!r}, which is outside of the folder")
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            **vars(self),
+            "calibration": None if self.calibration is None else self.calibration.as_dict(),
+            "history": self.history.as_dict(),
+            "data": {part: vars(about) for part, about in self.data.items()},
+        }
 
 
 @dataclass(frozen=True)
@@ -41,8 +89,8 @@ class TrainedModel:
     max_length: int  # words of a text that are read
     calibration: Calibration | None = None
     training: Mapping[str, Any] = field(default_factory=dict)  # the training options
-    history: Mapping[str, Any] = field(default_factory=dict)  # epochs, best_epoch and best dev metric
-    data: Mapping[str, Any] = field(default_factory=dict)  # sizes and checksums of the training and dev pairs
+    history: History = field(default_factory=History)
+    data: Mapping[str, DataSummary] = field(default_factory=dict)  # of the training and dev pairs
 
     def scorer(self) -> ModelScorer:
         oov = None
@@ -59,45 +107,44 @@ def save_model(
     command: str | None = None,
     about_data: str | None = None,
     include_vectors: bool = False,
+    others: Mapping[str, bytes] | None = None,
 ) -> None:
     """Write a model folder; `results`, `command` and `about_data`, such as a license, go into its card.
 
     With `include_vectors`, the static vectors of subwords are copied into it, so that it does not depend on the
-    version of the package that they come from. config.json is written last.
+    version of the package that they come from. `others` are more files by name. config.json is written last.
     """
     reads_subwords = trained.model.reads_subwords or trained.model.inputs.input_kind == "subwords"
-    if include_vectors and reads_subwords:
-        copy_subwords(folder / SUBWORD_FOLDER)
     files = {
         TOKENIZER: trained.tokenizer.to_bytes(),
         WEIGHTS: save_arrays(
             {name: np.asarray(to_numpy(x), order="C") for name, x in trained.model.state_dict().items()}
         ),
+        **(others or {}),
     }
-    config = {
-        "format": FORMAT,
-        "model": trained.name,
-        "settings": trained.model.settings,
-        "max_length": trained.max_length,
-        "calibration": None if trained.calibration is None else trained.calibration.as_dict(),
-        "training": dict(trained.training),
-        "history": dict(trained.history),
-        "data": dict(trained.data),
-        "subwords": subword_digest() if reads_subwords else None,
-        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
-    }
+    if include_vectors and reads_subwords:
+        files |= {f"{SUBWORD_FOLDER}/{name}": content for name, content in copy_subwords().items()}
+    config = ModelConfig(
+        trained.name,
+        trained.model.settings,
+        trained.max_length,
+        trained.calibration,
+        dict(trained.training),
+        trained.history,
+        dict(trained.data),
+        subword_digest() if reads_subwords else None,
+        {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+    )
     for name, content in files.items():
         with atomic_write(folder / name) as file:
             file.write(content)
-    write_text(folder / CARD, model_card(trained.model, config, results or {}, command, about_data))
-    write_text(folder / CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+    write_text(folder / CARD, model_card(trained.model, config.as_dict(), results or {}, command, about_data))
+    _write_config(folder, config)
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
     """Replace the calibration in a model folder; config.json is the only file that is written."""
-    config = _read_config(folder)
-    config["calibration"] = calibration.as_dict()
-    write_text(folder / CONFIG, json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+    _write_config(folder, replace(_read_config(folder), calibration=calibration))
 
 
 def load_model(folder: str | Path, backend: Backend | None = None) -> TrainedModel:
@@ -107,56 +154,54 @@ def load_model(folder: str | Path, backend: Backend | None = None) -> TrainedMod
     """
     folder = resolve_model(folder)
     config = _read_config(folder)
-    contents = {name: _read(folder / name) for name in (TOKENIZER, WEIGHTS)}
-    for name, content in contents.items():
-        if hashlib.sha256(content).hexdigest() != config["sha256"].get(name):
-            raise InputError(f"{folder / name} is damaged, or belongs to another model: copy the folder again.")
-    name = config["model"]
-    if config["subwords"] is not None:
-        check_subwords(config["subwords"], folder / SUBWORD_FOLDER, str(folder))
-    inputs = model_class(name).input_spec(config["settings"])
+    contents = {name: _read(folder / name, digest) for name, digest in config.files.items()}
+    if config.subwords is not None:
+        check_subwords(config.subwords, folder / SUBWORD_FOLDER, str(folder))
+    inputs = model_class(config.model).input_spec(config.settings)
     tokenizer = read_tokenizer(contents[TOKENIZER], inputs, str(folder / TOKENIZER))
     try:
         state = load_arrays(contents[WEIGHTS])
+        with use_backend("numpy"):  # takes no memory until it is written to, however large the settings are
+            shapes = build(config.model, tokenizer.vocab_size, **config.settings)
+            shapes.prepare_state(state)
+        check_state(shapes.state_dict(), state, types=True)
         with use_backend(backend or inference_backend()):
-            model = build(name, tokenizer.vocab_size, **config["settings"])
+            model = build(config.model, tokenizer.vocab_size, **config.settings)
             model.prepare_state(state)
         model.load_state_dict(state)
-    except (SafetensorError, ValueError) as error:
-        raise InputError(f"{folder / WEIGHTS} does not fit the model ({error}): copy the folder again.") from None
-    calibration = config["calibration"]
+    except InputError:
+        raise
+    except (SafetensorError, ValueError, MemoryError) as error:
+        fault = "the settings are too large" if isinstance(error, MemoryError) else str(error).removesuffix(".")
+        raise RecordError(f"{folder / WEIGHTS} does not fit the model ({fault}): {_FIX}.") from None
     return TrainedModel(
-        name,
+        config.model,
         model.eval(),
         tokenizer,
-        config["max_length"],
-        None if calibration is None else Calibration.from_dict(calibration),
-        config["training"],
-        config["history"],
-        config["data"],
+        config.max_length,
+        config.calibration,
+        config.training,
+        config.history,
+        config.data,
     )
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, digest: str) -> bytes:
+    """The contents of a file, which must have this checksum."""
+    if not path.is_file():
+        raise RecordError(f"{path} is missing, or not a file: {_FIX}.")
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
     except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): give the folder of a saved model.") from None
+        raise RecordError(f"{path} cannot be read ({error.strerror}): {_GIVE}.") from None
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise RecordError(f"{path} is damaged, or belongs to another model: {_FIX}.")
+    return content
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
-    path = folder / CONFIG
-    content = _read(path)
-    try:
-        config = json.loads(content)
-    except ValueError:
-        raise InputError(f"{path} is damaged (not valid JSON): copy the folder again.") from None
-    if not isinstance(config, dict) or not isinstance(config.get("format"), int):
-        raise InputError(f"{path} has no format number, so this is not a pairlight model.")
-    if config["format"] != FORMAT:
-        fix = "install a newer version" if config["format"] > FORMAT else "train the model again"
-        raise InputError(f"{folder} has format {config['format']}, and this version reads format {FORMAT}: {fix}.")
-    missing = _KEYS - set(config)
-    if missing:
-        raise InputError(f"{path} is damaged ({', '.join(sorted(missing))} missing): copy the folder again.")
-    return config
+def _read_config(folder: Path) -> ModelConfig:
+    return read_record(folder / CONFIG, ModelConfig, FORMAT, _FIX, give=_GIVE)
+
+
+def _write_config(folder: Path, config: ModelConfig) -> None:
+    write_record(folder / CONFIG, config.as_dict(), FORMAT)

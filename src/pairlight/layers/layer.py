@@ -75,7 +75,7 @@ class Layer:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Copy values into the arrays of the same name; all names and shapes must agree."""
         own = dict(self.named_arrays())
-        check_state({name: tuple(value.shape) for name, value in own.items()}, state)
+        check_state(own, state)
         for name, value in own.items():
             array_namespace(value).copy_into(value, state[name])
 
@@ -139,15 +139,20 @@ def is_parameter(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.nn.Parameter)
 
 
-def check_state(expected: Mapping[str, tuple[int, ...]], state: Mapping[str, Any]) -> None:
-    """Raise an error that lists arrays which are missing, unknown or of another shape."""
+def check_state(expected: Mapping[str, Any], state: Mapping[str, Any], *, types: bool = False) -> None:
+    """Raise an error that lists arrays which are missing, unknown or of another shape, or type of numbers."""
     faults = [f"{name} is missing" for name in expected if name not in state]
     faults += [f"{name} is unknown" for name in state if name not in expected]
-    faults += [
-        f"{name} has shape {list(state[name].shape)}, not {list(shape)}"
-        for name, shape in expected.items()
-        if name in state and tuple(state[name].shape) != shape
-    ]
+    for name, array in expected.items():
+        if name in state and tuple(state[name].shape) != tuple(array.shape):
+            faults.append(f"{name} has shape {list(state[name].shape)}, not {list(array.shape)}")
+        elif name in state and types and _type(state[name]) != _type(array):
+            faults.append(f"{name} is {_type(state[name])}, not {_type(array)}")
     if faults:
         more = f" and {len(faults) - 3} more" if len(faults) > 3 else ""
         raise ValueError("; ".join(faults[:3]) + more)
+
+
+def _type(array: Any) -> str:
+    """The type of numbers of an array of any library, such as float32."""
+    return str(array.dtype).removeprefix("torch.")

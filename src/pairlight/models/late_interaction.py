@@ -120,7 +120,12 @@ class LateInteraction(DualEncoder[Seq]):
 
     def prepare_state(self, state: Mapping[str, Any]) -> None:
         if isinstance(self.embed, ProjectedEmbedding) and "embed.rows" in state:
-            self.embed.tune(np.asarray(state["embed.rows"]))
+            rows = np.asarray(state["embed.rows"])
+            if rows.dtype != np.int64 or not np.array_equal(rows, np.unique(rows)):
+                raise ValueError("embed.rows is not a list of distinct numbers in ascending order")
+            if len(rows) and not 0 <= rows[0] <= rows[-1] < len(self.weights.weight):
+                raise ValueError("embed.rows has a number that is not that of a subword")
+            self.embed.tune(rows)
 
     @property
     def word_vectors(self) -> Array | None:

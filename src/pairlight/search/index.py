@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from pairlight.core.errors import InputError
-from pairlight.core.files import claim_folder, sync_folder, write_json
+from pairlight.core.files import sync_folder, write_json
+from pairlight.core.folders import claim_folder
 from pairlight.inference.ready_made import ready_made, resolve_model
 from pairlight.search.documents import Document, Where
 from pairlight.search.first_stage import FirstStage, FusedStage

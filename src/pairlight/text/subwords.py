@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
-from pairlight.core.files import atomic_write
 from pairlight.core.progress import Progress
+from pairlight.core.records import RecordError, decode_file, parse_json
 from pairlight.text.inputs import InputSpec
 from pairlight.text.tokenizer import Token, TokenizedTexts
 
@@ -31,21 +31,32 @@ _DOCUMENT_FREQUENCY = Path(__file__).parent / "subword_frequency.npy"
 _folder: Path | None = None  # in place of the package, for a model that brings its own vectors
 _ID_BYTES = 4  # of an id, an int32
 _SPACE = np.int32(29871).tobytes()  # the subword of a single space, for a text that has no other
+_SPECIAL = ["<unk>", "<s>", "</s>"]
+_FIX = "copy the folder of the model again, or install wordllama again"
 _CHUNK = 1024  # texts tokenized at a time
 _CACHE_BYTES = 2**25  # of the words whose ids are kept, so that any mix of texts has bounded memory
 _WORD_BYTES = 200  # of a short word in the cache, with its ids
 _MAX_CHARACTERS = 32  # read per subword that is kept, so that the cost of a long text has a bound
 
 
+DIM = 256  # of the static vectors
+
+
 @cache
 def subword_vectors() -> NDArray[np.float16]:
     """The static vectors of all subwords, mapped into memory: [32000, 256]."""
     path = _package_file(_VECTORS)
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        entry = json.loads(file.read(length))["embedding.weight"]
-    # Copy on write: PyTorch needs a writable array, and the file must not change.
-    return np.memmap(path, np.float16, "c", 8 + length + entry["data_offsets"][0], tuple(entry["shape"]))
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            entry = json.loads(file.read(min(length, 10_000)))["embedding.weight"]
+        (rows, dim), first = entry["shape"], entry["data_offsets"][0]
+        if dim != DIM or entry["dtype"] != "F16":
+            raise ValueError(f"{entry['dtype']} vectors of {dim} dimensions")
+        # Copy on write: PyTorch needs a writable array, and the file must not change.
+        return np.memmap(path, np.float16, "c", 8 + length + first, (rows, DIM))
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
+        raise RecordError.of(path, error, _FIX) from None
 
 
 @cache
@@ -54,13 +65,9 @@ def subword_digest() -> str:
     return hashlib.sha256(subword_vectors().data.cast("B")).hexdigest()
 
 
-def copy_subwords(folder: Path) -> None:
-    """Copy the vectors and their tokenizer to a folder, for `use_subwords`."""
-    for name in (_VECTORS, _TOKENIZER):
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(target) as file:
-            file.write(_package_file(name).read_bytes())
+def copy_subwords() -> dict[str, bytes]:
+    """The files of the vectors and their tokenizer by name, for a folder that `check_subwords` reads."""
+    return {name: _package_file(name).read_bytes() for name in (_VECTORS, _TOKENIZER)}
 
 
 def check_subwords(digest: str, folder: Path, source: str) -> None:
@@ -163,11 +170,9 @@ class SubwordTokenizer:
     @classmethod
     def from_bytes(cls, content: bytes, inputs: InputSpec, source: str) -> Self:
         """Read what `to_bytes` wrote; `source` is named in errors."""
-        try:
-            digest = json.loads(content)["subwords"]
-        except (ValueError, KeyError, TypeError):
-            raise InputError(f"{source} is damaged: copy the model folder again or train again.") from None
-        check_subwords(digest, Path(source).parent / SUBWORD_FOLDER, source)
+        path, fix = Path(source), "copy the model folder again, or train again"
+        found = decode_file(path, dict[str, str], parse_json(content, path, fix), fix)
+        check_subwords(found.get("subwords", ""), path.parent / SUBWORD_FOLDER, source)
         return cls(inputs)
 
 
@@ -185,15 +190,27 @@ def _is_letter(character: str) -> bool:
 
 @cache
 def _backend() -> "Backend":
-    from tokenizers import Regex, normalizers
+    from tokenizers import AddedToken, Regex, models, normalizers
     from tokenizers import Tokenizer as Backend
 
-    backend = Backend.from_file(str(_package_file(_TOKENIZER)))
+    # Only the vocabulary is read: other rules in the file of a model folder could take all memory.
+    path = _package_file(_TOKENIZER)
+    found = parse_json(path.read_bytes(), path, _FIX)
+    try:
+        vocab, merges = found["model"]["vocab"], [tuple(each.split(" ")) for each in found["model"]["merges"]]
+        model = models.BPE(vocab, merges, unk_token=_SPECIAL[0], fuse_unk=True, byte_fallback=True)
+        fits = sorted(vocab.values()) == list(range(len(subword_vectors())))
+    except Exception as error:  # the package raises bare Exception for what does not fit
+        raise RecordError.of(path, repr(error), _FIX) from None
+    if not fits:
+        raise RecordError.of(path, "the ids of the vocabulary are not those of the vectors", _FIX)
+    backend = Backend(model)
+    backend.add_special_tokens([AddedToken(name, normalized=False, special=True) for name in _SPECIAL])
     # Steps of the tokenizer, so that positions refer to the original text.
     spaces = normalizers.Replace(Regex(r"\s+"), " ")
-    steps = [normalizers.Lowercase(), spaces, normalizers.Strip(), backend.normalizer]
+    own = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
     changed: Any = backend  # the stubs of `tokenizers` declare the property as read-only
-    changed.normalizer = normalizers.Sequence(steps)
+    changed.normalizer = normalizers.Sequence([normalizers.Lowercase(), spaces, normalizers.Strip(), *own])
     return backend
 
 

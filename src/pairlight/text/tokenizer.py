@@ -5,13 +5,15 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.core.errors import InputError
 from pairlight.core.progress import Progress
+from pairlight.core.records import RecordError, decode_file, parse_json
+from pairlight.text.checks import is_unicode
 from pairlight.text.inputs import InputSpec
 from pairlight.text.parse import parse_brackets
 
@@ -192,14 +194,20 @@ class Tokenizer:
 
     @classmethod
     def from_bytes(cls, content: bytes, inputs: InputSpec, source: str) -> Self:
-        """Read what `to_bytes` wrote; `source` is named in errors."""
-        from tokenizers import Tokenizer as Backend
+        """Read what `to_bytes` wrote; `source` is named in errors.
 
-        try:
-            backend = Backend.from_str(content.decode("utf-8"))
-        except Exception as error:  # the backend raises bare Exception for every kind of damage
-            raise InputError(f"{source} is damaged ({error}): copy the model folder again or train again.") from None
-        return cls(backend, inputs)
+        Only the vocabulary is read: other rules in the file, such as padding to a length, could take all memory.
+        """
+        path, fix = Path(source), "copy the model folder again, or train again"
+        found = parse_json(content, path, fix)
+        model = found.get("model") if isinstance(found, dict) else None
+        ids = decode_file(path, dict[str, int], model.get("vocab") if isinstance(model, dict) else None, fix)
+        units = sorted(ids, key=ids.__getitem__)
+        if units[: len(SPECIAL)] != SPECIAL or [ids[unit] for unit in units] != list(range(len(units))):
+            raise RecordError.of(path, "the ids of the vocabulary are not consecutive", fix)
+        if not is_unicode("".join(units)):
+            raise RecordError.of(path, "a word is not valid Unicode", fix)
+        return cls(_backend(units[len(SPECIAL) :]), inputs)
 
     def _frequent(self, texts: Iterable[str], min_count: int, most: int | None) -> list[str]:
         count = Counter(word for text in texts for word in self.split(text))

@@ -22,7 +22,7 @@ from pairlight.layers.collate import collate
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 from pairlight.training.adagrad import RowAdagrad
-from pairlight.training.checkpoint import load_checkpoint, read_record, save_checkpoint
+from pairlight.training.checkpoint import Checkpoints, RunRecord, read_checkpoint, save_checkpoint
 from pairlight.training.config import TrainingConfig
 from pairlight.training.examples import Epoch, LabeledExamples, RankingExamples, training_examples
 from pairlight.training.interrupt import delay_interrupt
@@ -32,7 +32,6 @@ from pairlight.training.score_scale import ScoreScale
 
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.jsonl"
 SLOW = 0.1  # of the learning rate, for static vectors
-VOCABULARY = "vocabulary"  # the key of the vocabulary's checksum in the record of a run
 
 
 class DivergedError(InputError):
@@ -55,16 +54,14 @@ def fit(
     *,
     evaluate: Callable[[], float] | None = None,
     on_step: Callable[[TrainingProgress], None] = lambda progress: None,
-    folder: Path | None = None,
-    resume: bool = False,
-    data: dict[str, Any] | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> History:
     """Train `model` in place and leave it with the weights of the epoch for which `evaluate` returned most.
 
     Epoch 0, the model before training, is one of them. A loss or dev metric that is not finite stops training with a
-    warning, or with an error in the first epoch. After every epoch a checkpoint and a line of the log are written to
-    `folder`. Every epoch has a random stream of its own, so a resumed run sees the same as one that was never stopped.
-    `data` identifies the data a run belongs to. Under a loss of labels, a bounded score gets a `ScoreScale`.
+    warning, or with an error in the first epoch. After every epoch a checkpoint and a line of the log are written.
+    Every epoch has a random stream of its own, so a resumed run sees the same as one that was never stopped. Under a
+    loss of labels, a bounded score gets a `ScoreScale`.
     """
     device = next(model.parameters()).device
     examples = training_examples(pairs, config)
@@ -75,13 +72,11 @@ def fit(
     # Without evaluation the last epoch is the best one, so the weights need not be copied.
     weights = type(model).state_dict if evaluate is None else _copy_of_weights
     history, best = History(), weights(model)
-    # In this order: options and data determine the vocabulary, its vectors may determine the size of the model.
-    record = {"options": config.as_dict(), "data": data or {}, "settings": model.settings}
-    if resume and folder is not None:
-        best = _resume(folder / CHECKPOINT, model, scale, optimizer, history, record)
-    elif folder is not None:
+    if checkpoints is not None and checkpoints.resume:
+        best = _resume(checkpoints, model, scale, optimizer, history)
+    elif checkpoints is not None:
         for name in (CHECKPOINT, LOG):
-            (folder / name).unlink(missing_ok=True)
+            (checkpoints.folder / name).unlink(missing_ok=True)
     try:
         if not history.epochs:
             best = _start(model, texts, examples, config, evaluate, history, best, weights)
@@ -97,12 +92,12 @@ def fit(
                 if metric is None or history.best is None or metric > history.best:
                     history.best_epoch, history.best, best = number, metric, weights(model)
                 history.epochs.append(EpochRecord(number, loss, metric, round(seconds, 3)))
-                if folder is not None:
+                if checkpoints is not None:
                     # The log first: if the process is killed in between, the resumed run writes its last line again.
-                    write_text(folder / LOG, "".join(json.dumps(each.as_dict()) + "\n" for each in history.epochs))
-                    save_checkpoint(
-                        folder / CHECKPOINT, model, best, scale, optimizer, record | {"history": history.as_dict()}
-                    )
+                    lines = "".join(json.dumps(each.as_dict()) + "\n" for each in history.epochs)
+                    write_text(checkpoints.folder / LOG, lines)
+                    path = checkpoints.folder / CHECKPOINT
+                    save_checkpoint(path, model, best, scale, optimizer, checkpoints.run, history)
     except KeyboardInterrupt:
         history.interrupted = True
     except DivergedError as error:
@@ -235,33 +230,43 @@ def _out_of_patience(history: History, patience: int) -> bool:
 
 
 def _resume(
-    path: Path,
+    checkpoints: Checkpoints,
     model: PairModel,
     scale: ScoreScale | None,
     optimizer: torch.optim.Optimizer,
     history: History,
-    record: dict[str, Any],
 ) -> dict[str, Tensor]:
+    path = checkpoints.folder / CHECKPOINT
     if not path.is_file():
         raise InputError(f"There is no checkpoint to resume at {path}: start a new run.", option="resume")
-    found = read_record(path)
-    for kind, expected in record.items():
-        for name, value in expected.items():
-            if name == "epochs" or found[kind].get(name) == value:
-                continue
-            if name == VOCABULARY:
-                raise InputError(
-                    f"Cannot resume: the run in {path.parent} has another vocabulary or other vectors. "
-                    "Give the same init and vectors, or start again.",
-                    option="overwrite",
-                )
+    found = read_checkpoint(path)
+    _check_same_run(path, checkpoints.run, found.run)
+    best = found.restore(model, scale, optimizer)
+    history.epochs, history.start = found.history.epochs, found.history.start
+    history.best_epoch, history.best = found.history.best_epoch, found.history.best
+    return best
+
+
+def _check_same_run(path: Path, run: RunRecord, found: RunRecord) -> None:
+    """Raise InputError if a checkpoint is of a run with another model, other options, data or settings."""
+
+    def differs(name: str, value: object, other: object) -> InputError:
+        return InputError(
+            f"Cannot resume with {name}={value!r}: the run in {path.parent} has {other!r}. "
+            "Give the same value, or start again.",
+            option="overwrite",
+        )
+
+    if run.model != found.model:
+        raise differs("model", run.model, found.model)
+    for kind in ("options", "data", "settings"):
+        if kind == "settings" and run.vocabulary != found.vocabulary:
             raise InputError(
-                f"Cannot resume with {name}={value!r}: the run in {path.parent} has {found[kind].get(name)!r}. "
-                "Give the same value, or start again.",
+                f"Cannot resume: the run in {path.parent} has another vocabulary or other vectors. "
+                "Give the same init and vectors, or start again.",
                 option="overwrite",
             )
-    best = load_checkpoint(path, model, scale, optimizer)
-    stored = History.from_dict(found["history"])
-    history.epochs, history.best_epoch, history.best = stored.epochs, stored.best_epoch, stored.best
-    history.start = stored.start
-    return best
+        other = getattr(found, kind)
+        for name, value in getattr(run, kind).items():
+            if name != "epochs" and other.get(name) != value:
+                raise differs(name, value, other.get(name))

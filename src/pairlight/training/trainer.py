@@ -19,7 +19,7 @@ from pairlight.evaluation.dev_metric import check_dev_metric, dev_metric
 from pairlight.evaluation.evaluate import default_metric, task_type
 from pairlight.evaluation.metrics import ThresholdMetric
 from pairlight.inference.history import History
-from pairlight.inference.model_folder import TrainedModel, load_model
+from pairlight.inference.model_folder import DataSummary, TrainedModel, load_model
 from pairlight.inference.ready_made import ready_made, trained_on
 from pairlight.inference.scorer import ModelScorer
 from pairlight.models import model_class
@@ -28,11 +28,12 @@ from pairlight.text.tokenizer import TokenizedTexts
 from pairlight.text.vectors import choose_vectors, oov_vectors
 from pairlight.training.advice import advice
 from pairlight.training.baseline import BM25, bm25_dev_metric
+from pairlight.training.checkpoint import Checkpoints, RunRecord
 from pairlight.training.config import TrainingConfig
 from pairlight.training.examples import training_examples, with_mined_negatives
 from pairlight.training.initialize import initialize_model, vocabulary_digest
 from pairlight.training.linear_fit import fit_linear
-from pairlight.training.loop import VOCABULARY, fit
+from pairlight.training.loop import fit
 from pairlight.training.losses import default_label_loss
 
 Init = TrainedModel | Literal["auto"] | None
@@ -58,7 +59,7 @@ class Preparation:
     texts: TokenizedTexts
     pairs: Pairs  # with the labels that are trained on
     dev: Pairs
-    data: dict[str, Any]  # sizes and checksums of both
+    data: dict[str, DataSummary]  # of both
 
     @property
     def model(self) -> PairModel:
@@ -107,6 +108,11 @@ def train(
             check_dev_metric(held_out, config.metric)
             if baseline:
                 bm25[BM25] = bm25_dev_metric(ready.pairs, held_out, config.metric)
+        checkpoints = None
+        if folder is not None:
+            vocabulary = vocabulary_digest(scorer.tokenizer, config)
+            run = RunRecord(model, config.as_dict(), ready.data, vocabulary, ready.model.settings)
+            checkpoints = Checkpoints(folder, run, resume)
         history = fit(
             ready.model,
             ready.texts,
@@ -114,9 +120,7 @@ def train(
             config,
             evaluate=measure,
             on_step=reporter.on_step,
-            folder=folder,
-            resume=resume,
-            data=ready.data | {VOCABULARY: vocabulary_digest(scorer.tokenizer, config)},
+            checkpoints=checkpoints,
         )
         history.baseline = bm25
         history.init = start
@@ -131,7 +135,7 @@ def train(
         config.max_length,
         calibration,
         config.as_dict(),
-        history.as_dict(),
+        history,
         ready.data,
     )
     return TrainingRun(trained, history, held_out, notes)
@@ -249,9 +253,8 @@ def calibrate(scorer: ModelScorer, dev: Pairs, config: TrainingConfig) -> Calibr
     return fit_calibration(scorer.score_pairs(dev), dev.labels, by)
 
 
-def _summary(pairs: Pairs) -> dict[str, Any]:
-    """The size and the checksum of a table."""
-    return {"pairs": len(pairs), "lists": pairs.lists, "texts": len(pairs.texts), "sha256": pairs.digest()}
+def _summary(pairs: Pairs) -> DataSummary:
+    return DataSummary(len(pairs), pairs.lists, len(pairs.texts), pairs.digest())
 
 
 def _torch_device(name: str) -> torch.device:

@@ -71,7 +71,8 @@ def new_embedding(rows: int, dim: int, padding_id: int) -> Array:
 
 
 def new_buffer(shape: Sequence[int], fill: float, dtype: str) -> Array:
-    return np.full(shape, fill, dtype)
+    # Zeros take no memory until they are written to.
+    return np.full(shape, fill, dtype) if fill else np.zeros(shape, dtype)
 
 
 def arange(n: int, like: Array) -> Array:
