@@ -1,7 +1,9 @@
 """The Matcher, with every model."""
 
 import copy
+import hashlib
 import json
+import resource
 import warnings
 
 import numpy as np
@@ -11,6 +13,7 @@ import torch
 from models.toy import CASES, bare
 from pairlight import InputError, Matcher, Pairs
 from pairlight.models import MODELS, model_class
+from records import change_record
 from toy_pairs import marked, overlap
 
 SMALL = {case.name: case.settings for case in reversed(CASES)}
@@ -154,8 +157,8 @@ def test_labeled_pairs_are_measured_at_the_threshold_chosen_on_dev(pairs):
 
 def test_a_tenth_of_the_lists_is_held_out_without_a_dev_set(pairs):
     matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, **QUICK)
-    assert matcher.trained.data["dev"]["lists"] == 4
-    assert matcher.trained.data["train"]["lists"] == 36
+    assert matcher.trained.data["dev"].lists == 4
+    assert matcher.trained.data["train"].lists == 36
 
 
 def test_training_can_continue_from_a_saved_model_and_keeps_its_vocabulary(trained, tmp_path):
@@ -237,7 +240,7 @@ def test_mined_negatives_make_lists_of_positive_pairs(pairs):
         matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(
             positives, HELD, negatives=how, negatives_per_positive=2, **QUICK
         )
-        assert matcher.trained.data["train"]["pairs"] == 3 * len(positives)
+        assert matcher.trained.data["train"].pairs == 3 * len(positives)
 
 
 def test_positive_pairs_train_without_a_dev_set_once_negatives_are_mined(pairs):
@@ -269,7 +272,7 @@ def test_labels_above_1_are_divided_by_the_highest_when_the_loss_is_chosen(capsy
     assert [e.loss for e in matcher.history.epochs] == [e.loss for e in same.history.epochs]
     assert matcher.history.best == same.history.best
     np.testing.assert_array_equal(matcher.predict(HELD), same.predict(HELD))
-    assert matcher.trained.data["train"]["sha256"] == graded(0, 5).digest()
+    assert matcher.trained.data["train"].sha256 == graded(0, 5).digest()
 
 
 def test_an_explicit_loss_takes_the_labels_as_they_are():
@@ -415,8 +418,7 @@ def test_an_untrained_matcher_with_evidence_ranks_the_toy_task(name, tmp_path):
 
 def test_probabilities_need_a_calibrated_matcher(trained, tmp_path):
     trained.save(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps(config | {"calibration": None}))
+    change_record(tmp_path / "config.json", calibration=None)
     loaded = Matcher.load(tmp_path)
     with pytest.raises(InputError, match="not calibrated"):
         loaded.predict(HELD, as_probability=True)
@@ -454,13 +456,54 @@ def test_a_damaged_folder_is_refused(trained, tmp_path, name, harm):
         Matcher.load(tmp_path)
 
 
-@pytest.mark.parametrize(("number", "fix"), [(99, "install a newer version"), (1, "train the model again")])
+@pytest.mark.parametrize(
+    ("number", "fix"), [(99, "install a newer version"), (1, "copy the folder again, or train again")]
+)
 def test_another_format_is_refused(trained, tmp_path, number, fix):
     trained.save(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps(config | {"format": number}))
-    with pytest.raises(InputError, match=f"has format {number}, and this version reads format 3: {fix}"):
+    change_record(tmp_path / "config.json", format=number)
+    with pytest.raises(InputError, match=f"has format {number}, and this version reads format 4: {fix}"):
         Matcher.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"settings": {"hidden": 20000, "dim": 6}}, r"model\.safetensors does not fit the model"),
+        ({"settings": {"hidden": 10**9}}, "hidden=1000000000 is out of range"),
+        ({"settings": {"k": "many"}}, "k='many' is not a whole number"),
+        ({"settings": []}, "settings is .*, not an object"),
+        ({"max_length": "50"}, "max_length is '50', not of type int"),
+        ({"max_length": 0}, "max_length is 0, not at least 1"),
+        ({"calibration": {"slope": "a", "offset": 0, "threshold": 0}}, "slope is 'a', not a number"),
+        ({"calibration": {"slope": -1, "offset": 0, "threshold": 0}}, "slope is -1.0: it must be at least 0"),
+        ({"history": {"epochs": [1]}}, r"epochs\[0\] is 1, not an object"),
+        ({"training": {"lr": None}}, "lr is None"),
+        ({"data": {"train": {"pairs": "x"}}}, "train has no field"),
+        ({"model": "mvlstm"}, "Did you mean 'mv-lstm'"),
+        ({"files": {}}, "files has no checksum of tokenizer.json"),
+        ({"files": {"tokenizer.json": "", "model.safetensors": "", "../x": ""}}, "outside of the folder"),
+    ],
+)
+def test_a_wrong_value_in_a_model_folder_is_one_line_and_takes_no_memory(trained, tmp_path, changes, said):
+    trained.save(tmp_path)
+    change_record(tmp_path / "config.json", **changes)
+    with pytest.raises(InputError, match=said):
+        Matcher.load(tmp_path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000  # kB
+
+
+def test_only_the_vocabulary_of_a_tokenizer_file_is_read(trained, tmp_path):
+    """Padding to a billion tokens took all memory, and a normalizer could take any time."""
+    trained.save(tmp_path)
+    content = json.loads((tmp_path / "tokenizer.json").read_bytes())
+    padding = {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"}
+    content |= {"padding": padding, "normalizer": {"type": "Replace", "pattern": {"Regex": "(a*)*b"}, "content": ""}}
+    changed = json.dumps(content).encode()
+    (tmp_path / "tokenizer.json").write_bytes(changed)
+    files = json.loads((tmp_path / "config.json").read_bytes())["files"]
+    change_record(tmp_path / "config.json", files=files | {"tokenizer.json": hashlib.sha256(changed).hexdigest()})
+    np.testing.assert_array_equal(Matcher.load(tmp_path).predict(HELD), trained.predict(HELD))
 
 
 def test_the_card_has_data_settings_results_and_command(trained, tmp_path):

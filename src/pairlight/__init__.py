@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from pairlight.core.fork import work_after_fork
+
 if TYPE_CHECKING:
     from pairlight.core.errors import InputError
     from pairlight.data.collection import Collection, read_collection
@@ -82,6 +84,9 @@ _MODULES = {
     "read_collection": "data.collection",
     "read_pairs": "data.readers",
 }
+
+
+work_after_fork()
 
 
 def __getattr__(name: str) -> Any:

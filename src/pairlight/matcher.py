@@ -1,7 +1,7 @@
 """The `Matcher`: train a model, score and rank with it, evaluate, explain, save and load it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
@@ -40,8 +40,7 @@ class Matcher:
         self.history = History()
         self.dev: Pairs | None = None  # the pairs that selected the best epoch; not saved
         self.notes: tuple[str, ...] = ()  # advice where training has not gone well; not saved
-        self._trained: TrainedModel | None = None
-        self._scorer: ModelScorer | None = None
+        self._served: _Served | None = None
 
     def __repr__(self) -> str:
         settings = "".join(f", {name}={value!r}" for name, value in self.settings.items())
@@ -50,7 +49,7 @@ class Matcher:
 
     def _state(self) -> str:
         """How far the model is trained, for `repr`."""
-        if self._trained is None or not self._trained.data:
+        if self._served is None or not self._served.trained.data:
             return "not trained"
         if self.history.best_epoch is None:
             return "trained"
@@ -97,16 +96,17 @@ class Matcher:
             for note in run.notes:
                 reporter.say(f"Note: {note}")
         self.history, self.dev, self.notes = run.history, run.dev, run.notes
-        self._set(run.trained)
+        self._served = _Served.of(run.trained)
         return self
 
     def calibrate(self, dev: Any) -> Self:
         """Fit probabilities, the threshold between positive and negative, and the scale of graded labels."""
+        served = self._serve()
         with naming_extras():
             from pairlight.training.trainer import calibrate
 
-            calibration = calibrate(self.scorer, _pairs(dev), self.config)
-        self._trained = replace(self.trained, calibration=calibration)
+            calibration = calibrate(served.scorer, _pairs(dev), self.config)
+        self._served = replace(served, trained=replace(served.trained, calibration=calibration))
         return self
 
     def predict(self, pairs: Any, *, as_probability: bool = False, as_label: bool = False) -> Scores:
@@ -174,12 +174,13 @@ class Matcher:
 
     def evaluate(self, data: Any, *, task: "TaskType | None" = None, keep_empty: bool = False) -> "EvaluationResult":
         """Ranking metrics where the pairs form lists, else metrics of labeled pairs at the threshold chosen on dev."""
-        pairs = _pairs(data)
-        scores = self.scorer.score_pairs(pairs)
         from pairlight.evaluation.evaluate import evaluate_scores
 
+        pairs, served = _pairs(data), self._serve()
+        scores, calibration = served.scorer.score_pairs(pairs), served.trained.calibration
+        threshold = None if calibration is None else calibration.threshold
         with naming_extras():
-            return evaluate_scores(pairs, scores, task=task, threshold=self.threshold, keep_empty=keep_empty)
+            return evaluate_scores(pairs, scores, task=task, threshold=threshold, keep_empty=keep_empty)
 
     @overload
     def explain(  # type: ignore[overload-overlap]  # to the type checker, a text is a sequence of texts as well
@@ -235,41 +236,53 @@ class Matcher:
         trained = load_model(Path(folder))
         matcher = cls(trained.name, **trained.model.settings)
         matcher.history = trained.history
-        matcher._set(trained)
+        matcher._served = _Served.of(trained)
         return matcher
 
     @property
     def trained(self) -> TrainedModel:
         """The model as a record; a model with evidence scores by its evidence before it is trained."""
-        if self._trained is None:
-            self._trained = untrained_model(self.name, self.settings)
-        return self._trained
+        return self._serve().trained
 
     @property
     def scorer(self) -> ModelScorer:
         """The trained model as a `Scorer`."""
-        if self._scorer is None:
-            self._scorer = self.trained.scorer()
-        return self._scorer
+        return self._serve().scorer
 
     @property
     def config(self) -> TrainingConfig:
         """The options that the model was trained with, or would be by default."""
-        if self._trained is None:
+        if self._served is None:
             return TrainingConfig.of(model_class(self.name).training_options(self.settings), {})
-        return TrainingConfig.of({}, self._trained.training)
+        return TrainingConfig.of({}, self._served.trained.training)
 
     @property
     def calibration(self) -> Calibration | None:
-        return None if self._trained is None else self._trained.calibration
+        return None if self._served is None else self._served.trained.calibration
 
     @property
     def threshold(self) -> float | None:
         """The score from which a pair counts as positive, where the model is calibrated."""
         return None if self.calibration is None else self.calibration.threshold
 
-    def _set(self, trained: TrainedModel) -> None:
-        self._trained, self._scorer = trained, None
+    def _serve(self) -> "_Served":
+        """The model as it is now; `fit` in another thread replaces it as a whole when it is done."""
+        served = self._served
+        if served is None:
+            served = self._served = _Served.of(untrained_model(self.name, self.settings))
+        return served
+
+
+@dataclass(frozen=True)
+class _Served:
+    """A trained model and its scorer, which belong together."""
+
+    trained: TrainedModel
+    scorer: ModelScorer
+
+    @classmethod
+    def of(cls, trained: TrainedModel) -> Self:
+        return cls(trained, trained.scorer())
 
 
 def _pairs(source: Any, need_label: bool = True) -> Pairs:

@@ -33,7 +33,7 @@ def test_the_threshold_and_metrics_are_printed_and_saved(run, copy, tmp_path):
     changed = [name for name, content in before.items() if (copy / name).read_bytes() != content]
     assert changed == ["config.json"]
     config, earlier = json.loads((copy / "config.json").read_text()), json.loads(before["config.json"])
-    assert {name for name in config if config[name] != earlier[name]} == {"calibration"}
+    assert {name for name in config if config[name] != earlier[name]} == {"calibration", "sha256"}
 
 
 def test_graded_labels_get_a_scale_that_score_uses(run, fails, copy, tmp_path):

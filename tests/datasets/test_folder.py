@@ -56,7 +56,8 @@ def test_files_are_read_back_with_ids_that_are_unique_across_splits(tmp_path: Pa
 
 def test_the_card_describes_the_files(tmp_path: Path) -> None:
     card = write(tmp_path)
-    assert json.loads((tmp_path / "card.json").read_text("utf-8")) == card
+    stored = json.loads((tmp_path / "card.json").read_text("utf-8"))
+    assert {name: value for name, value in stored.items() if name not in ("format", "sha256")} == card
     assert card["sources"] == [{"name": "a|b.tsv", "sha256": "abc"}, {"name": "wikiqa", "sha256": None}]
     found = read_card(tmp_path)
     assert found is not None
@@ -116,5 +117,5 @@ def test_a_folder_without_a_card_has_none_and_a_damaged_card_is_refused(tmp_path
     assert read_card(tmp_path) is None
     for content in ("", "[]", "{}", '{"name": "a", "protocol": "", "options": {}, "sources": [], "splits": {"x": 1}}'):
         (tmp_path / "card.json").write_text(content)
-        with pytest.raises(InputError, match=r"card\.json is not a valid dataset card"):
+        with pytest.raises(InputError, match=r"card\.json .*: make the dataset again"):
             read_card(tmp_path)

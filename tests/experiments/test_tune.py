@@ -152,6 +152,38 @@ def test_what_cannot_be_tuned_is_one_clear_line(tmp_path: Path, model: str, give
 
 
 def test_a_damaged_study_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "study.journal").write_text("garbage\nand more\n")
-    with pytest.raises(InputError, match=r"study\.journal is damaged: choose another folder"):
+    (tmp_path / "study.json").write_text("garbage")
+    with pytest.raises(InputError, match=r"study\.json is damaged \(not valid JSON\): delete it if the trials"):
         tuned(tmp_path, 1)
+
+
+def test_a_damaged_trial_costs_only_itself(tmp_path: Path) -> None:
+    tuned(tmp_path, 3, executor=Answers(value(0.5), value(0.25), value(0.75)))
+    path = tmp_path / "trials" / "0002.json"
+    path.write_bytes(path.read_bytes()[:-20])
+    reporter = Lines()
+    with pytest.warns(UserWarning, match=r"0002\.json is damaged \(not valid JSON\): the trial is repeated"):
+        found = tuned(tmp_path, 3, executor=Answers(value(0.3)), reporter=reporter)
+    assert reporter.lines[0] == "Trial 2: dev MAP 0.3000, best 0.7500"
+    assert (found.trials, found.dev) == (3, {"MAP": 0.75})
+
+
+def test_a_study_that_was_stopped_tries_the_same_as_one_that_was_not(tmp_path: Path) -> None:
+    whole, parts = Answers(*[value(n / 20) for n in range(15)]), []
+    tuned(tmp_path / "whole", 15, executor=whole)
+    for trials in (4, 11, 15):
+        executor = Answers(*[value(n / 20) for n in range(len(parts), trials)])
+        tuned(tmp_path / "parts", trials, executor=executor)
+        parts += executor.specs
+    assert parts == whole.specs
+
+
+def test_two_runs_in_one_folder_are_refused_and_a_killed_one_leaves_no_lock(tmp_path: Path) -> None:
+    def second(spec):
+        with pytest.raises(InputError, match="Another run is writing to"):
+            tuned(tmp_path, 1)
+        return value(0.5)(spec)
+
+    tuned(tmp_path, 1, executor=Answers(second))
+    (tmp_path / ".pairlight-lock").write_text("1234567 new")  # as a killed process leaves it
+    assert tuned(tmp_path, 2, executor=Answers(value(0.5))).trials == 2

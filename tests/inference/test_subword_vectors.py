@@ -11,6 +11,7 @@ import pytest
 from pairlight import Matcher
 from pairlight.core.errors import InputError
 from pairlight.text.subwords import SUBWORD_FOLDER, subword_digest
+from records import change_record
 from toy_pairs import overlap
 
 PAIR = ("where is my parcel", "the tracking page shows where your delivery is")
@@ -52,8 +53,7 @@ def test_a_folder_with_its_vectors_needs_no_package(matcher, tmp_path):
 
 def test_a_folder_that_needs_other_vectors_is_refused(matcher, tmp_path):
     matcher.save(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    (tmp_path / "config.json").write_text(json.dumps(config | {"subwords": "0" * 64}))
+    change_record(tmp_path / "config.json", subwords="0" * 64)
     with pytest.raises(InputError, match="other subword vectors"):
         Matcher.load(tmp_path)
 

@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load, save
 
 from pairlight.core.errors import InputError
 from pairlight.matcher import Matcher
-from pairlight.training import loop
+from pairlight.training import checkpoint, loop
 from pairlight.training.interrupt import delay_interrupt
 from toy_pairs import overlap
 
@@ -119,10 +121,49 @@ def test_resuming_without_a_checkpoint_or_from_a_damaged_one_is_an_error(pairs, 
     with pytest.raises(InputError, match="no checkpoint to resume"):
         trained(pairs, folder=tmp_path, resume=True)
     trained(pairs, epochs=1, folder=tmp_path)
-    checkpoint = tmp_path / "checkpoint.safetensors"
-    checkpoint.write_bytes(checkpoint.read_bytes()[:100])
-    with pytest.raises(InputError, match="cannot be resumed from"):
+    path = tmp_path / "checkpoint.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InputError, match=r"checkpoint\.safetensors is damaged"):
         trained(pairs, folder=tmp_path, resume=True)
+
+
+def test_resuming_another_model_says_so(pairs, tmp_path):
+    trained(pairs, epochs=1, folder=tmp_path)
+    with pytest.raises(InputError, match=r"Cannot resume with model='dssm': the run in .* has 'mv-lstm'"):
+        Matcher("dssm").fit(pairs, DEV, **(OPTIONS | {"folder": tmp_path, "resume": True}))
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adagrad"])
+def test_every_array_of_a_checkpoint_is_checked_before_it_is_used(pairs, tmp_path, optimizer):
+    trained(pairs, epochs=1, folder=tmp_path, optimizer=optimizer)
+    path = tmp_path / "checkpoint.safetensors"
+    tensors = load(path.read_bytes())
+    with safe_open(path, "pt") as file:
+        record = file.metadata()["record"]
+    moment = next(name for name in tensors if name.startswith("optimizer.") and tensors[name].dim() == 2)
+    changes = [
+        {moment: tensors[moment].flatten()[:1].clone()},  # the optimizer would write out of bounds
+        {moment: tensors[moment].double()},
+        {moment: None},
+        {"optimizer.999.step": torch.zeros(())},
+        {"best.score.hidden.bias": torch.zeros(1)},
+        {"unknown": torch.zeros(1)},
+    ]
+    for change in changes:
+        changed = {name: tensor for name, tensor in (tensors | change).items() if tensor is not None}
+        path.write_bytes(save(changed, {"record": record, "sha256": checkpoint._digest(record, changed)}))
+        with pytest.raises(InputError, match=r"checkpoint\.safetensors is damaged \("):
+            trained(pairs, epochs=2, folder=tmp_path, resume=True, optimizer=optimizer)
+
+
+def test_a_flipped_bit_of_a_checkpoint_is_found(pairs, tmp_path):
+    trained(pairs, epochs=1, folder=tmp_path)
+    path = tmp_path / "checkpoint.safetensors"
+    content = path.read_bytes()
+    for place in np.random.default_rng(0).integers(0, len(content), 40).tolist():
+        path.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+        with pytest.raises(InputError, match=r"checkpoint\.safetensors is damaged"):
+            checkpoint.read_checkpoint(path)
 
 
 def test_the_log_has_a_line_for_each_epoch(pairs, tmp_path):
@@ -278,10 +319,10 @@ def test_ctrl_c_during_the_writing_of_an_epoch_waits_until_it_is_written(pairs, 
 
 
 def test_resuming_repairs_a_log_that_is_ahead_of_the_checkpoint(pairs, tmp_path, monkeypatch):
-    def killed(path, model, best, scale, optimizer, record):
-        if len(record["history"]["epochs"]) == 2:
+    def killed(path, model, best, scale, optimizer, run, history):
+        if len(history.epochs) == 2:
             raise SystemExit
-        real(path, model, best, scale, optimizer, record)
+        real(path, model, best, scale, optimizer, run, history)
 
     real = loop.save_checkpoint
     monkeypatch.setattr(loop, "save_checkpoint", killed)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pairlight.cli.options import IdColumn, Json, Model, TextColumn, Threads, read_texts
+from pairlight.cli.options import IdColumn, Json, Model, TextColumn, Threads, check_not_input, read_texts
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.progress import progress_reporter
@@ -33,6 +33,7 @@ def encode(
     from pairlight.matcher import Matcher
 
     check_dtype(dtype)
+    check_not_input(out, texts)
     configure_process(threads)
     with progress_reporter() as reporter:
         collection = read_texts(texts, text, id, reporter)

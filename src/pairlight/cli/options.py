@@ -1,6 +1,7 @@
 """Options that several commands share: columns of a file, training options, settings of a model, threads, JSON."""
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, fields, replace
 from functools import wraps
@@ -277,3 +278,9 @@ def _with_flags(
         parameters += flags if own.name == parameter else [own.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
+
+
+def check_not_input(out: str | Path, source: str) -> None:
+    """Raise InputError if a file would be replaced by what is made from it."""
+    if os.path.isfile(source) and os.path.isfile(out) and os.path.samefile(source, out):
+        raise InputError(f"{out} is the file that is read: choose another name.", option="out")

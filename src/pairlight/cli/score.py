@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairlight.cli.options import Cluster, Columns, Model, Threads, with_columns
+from pairlight.cli.options import Cluster, Columns, Model, Threads, check_not_input, with_columns
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
@@ -74,6 +74,8 @@ def score(
         raise InputError(f"--json prints the scores and --out {out} writes them to a file: give one of the two.")
     if out is not None and suffix not in OUTPUT_FORMATS:
         raise InputError(f"{out} has an unknown extension: use .tsv, .csv, .jsonl or .parquet.", option="out")
+    if out is not None:
+        check_not_input(out, pairs)
     kind = suffix or ("jsonl" if as_json else "tsv")
     count = 0
 

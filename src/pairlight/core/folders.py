@@ -33,8 +33,9 @@ def claim_folder(out: Path, *, overwrite: bool, is_ours: Callable[[Path], bool],
 
 
 def has_contents(out: Path) -> bool:
-    """Whether there is anything in a folder besides what a killed process has left."""
-    return out.is_dir() and any(path.name != LOCK and not is_leftover(path.name) for path in out.iterdir())
+    """Whether there is a file in a folder or below it, besides what a killed process has left."""
+    files = (path for path in out.rglob("*") if path.is_symlink() or not path.is_dir())
+    return any(path.name != LOCK and not is_leftover(path.name) for path in files)
 
 
 @contextmanager

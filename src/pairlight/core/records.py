@@ -38,17 +38,26 @@ def read_record(path: Path, kind: type[T], version: int, fix: str, *, give: str 
     `fix` ends the message for a file that is damaged or older: "run it again"; `give` that for a file that cannot be
     read: "give the folder of a saved model".
     """
+    return decode_file(path, kind, read_values(path, version, fix, give=give), fix)
+
+
+def read_values(
+    path: Path, version: int, fix: str, *, give: str = "check the path", needs_checksum: bool = True
+) -> dict[str, Any]:
+    """The values that `write_record` wrote, once their format and checksum are verified."""
     values = parse_json(read_bytes(path, give), path, fix)
     if not isinstance(values, dict) or type(values.get("format")) is not int:
         raise RecordError(f"{path} has no format number, so this version cannot read it: {fix}.")
     if values["format"] != version:
-        fix = "install a newer version" if values["format"] > version else fix
-        raise RecordError(f"{path} has format {values['format']}, and this version reads format {version}: {fix}.")
+        said = f"{path} has format {values['format']}, and this version reads format {version}"
+        if values["format"] > version:  # not damaged: it must not be replaced
+            raise InputError(f"{said}: install a newer version.")
+        raise RecordError(f"{said}: {fix}.")
     found = values.pop("sha256", None)
-    if found != _digest(values):
+    if (needs_checksum or found is not None) and found != _digest(values):
         raise RecordError.of(path, "its checksum is wrong", fix)
     del values["format"]
-    return decode_file(path, kind, values, fix)
+    return values
 
 
 def decode_file(path: Path, kind: type[T], values: Any, fix: str) -> T:

@@ -28,6 +28,7 @@ EXTENSIONS = (".tsv", ".csv", ".jsonl", ".tsv.gz", ".csv.gz", ".jsonl.gz", ".par
 
 _OPENING_QUOTE = re.compile('([^"]*,)?"')  # the first quote of a line, at the beginning of a field
 _BATCH = 10_000
+MAX_LINE = 10_000_000  # characters
 
 
 @dataclass
@@ -105,7 +106,11 @@ def _lines(path: Path) -> Iterator[str]:
         opener = gzip.open if path.name.lower().endswith(".gz") else open
         # With the default newline, a lone carriage return inside a text would end the line.
         with opener(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="\n") as lines:
-            yield from lines
+            # Not `for line in lines`: a line of a small compressed file could take all memory.
+            for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE + 1), ""), 1):
+                if len(line) > MAX_LINE:
+                    raise InputError(f"{path}, line {number} has more than {MAX_LINE:,} characters: divide it.")
+                yield line
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path} is not a valid gzip file ({error}): download or compress it again.") from None
     except OSError as error:

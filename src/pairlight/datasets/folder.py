@@ -1,7 +1,6 @@
 """A dataset on disk: train.tsv, dev.tsv, test.tsv, and a card that describes them."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from pairlight.core.errors import InputError
-from pairlight.core.files import atomic_write, write_json, write_text
+from pairlight.core.files import atomic_write, write_text
 from pairlight.core.markdown import escape_markdown, markdown_table
+from pairlight.core.records import read_record, write_record
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits
 
 CARD_FILE, README_FILE = "card.json", "README.md"
+FORMAT = 1  # of the card
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def write_dataset(
     infos = {split: _write_split(out / f"{split}.tsv", pairs, ids) for split, pairs in splits.items()}
     card = DatasetCard(name, protocol, dict(options or {}), tuple(sources), infos)
     write_text(out / README_FILE, _readme(card))
-    write_json(out / CARD_FILE, card.as_dict())
+    write_record(out / CARD_FILE, card.as_dict(), FORMAT)
     return card
 
 
@@ -80,19 +81,7 @@ def is_dataset(folder: Path) -> bool:
 def read_card(folder: Path) -> DatasetCard | None:
     """Read the card of a dataset folder; None if there is none."""
     path = folder / CARD_FILE
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return DatasetCard(
-            found["name"],
-            found["protocol"],
-            dict(found["options"]),
-            tuple(DataSource(**source) for source in found["sources"]),
-            {split: SplitInfo(**info) for split, info in found["splits"].items()},
-        )
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is not a valid dataset card ({error!r}): make the dataset again.") from None
+    return read_record(path, DatasetCard, FORMAT, "make the dataset again") if path.exists() else None
 
 
 def _write_split(path: Path, pairs: Pairs, ids: "_IdWriter") -> SplitInfo:

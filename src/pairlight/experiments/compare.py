@@ -1,13 +1,12 @@
 """Compares models on the same data: trains each with several seeds and writes a leaderboard."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from pairlight.core.errors import InputError, unknown_name
-from pairlight.core.files import write_json
+from pairlight.core.folders import locked_folder
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits, split, train_dev_test
@@ -17,7 +16,7 @@ from pairlight.experiments.dataset_settings import PAPER_RESULTS
 from pairlight.experiments.disagreements import write_disagreements
 from pairlight.experiments.executor import Completed, Executor
 from pairlight.experiments.leaderboard import Leaderboard, LeaderboardRow, leaderboard_rows, write_leaderboard
-from pairlight.experiments.records import Values
+from pairlight.experiments.records import Record, Values, read_record, write_record
 from pairlight.experiments.runner import RunLog, check_failures, run_all
 from pairlight.experiments.runs import train_and_save
 from pairlight.experiments.spec import RunResult, RunSpec
@@ -79,6 +78,20 @@ def compare_models(
     config = TrainingConfig.of({}, options)
     splits = splits | {name: with_mined_negatives(splits[name], config) for name in ("dev", "test")}
     metric = choose_metric(splits, config.metric)
+    with locked_folder(out):
+        return _compare(splits, specs, out, dataset, metric, command, executor, reporter)
+
+
+def _compare(
+    splits: Splits,
+    specs: list[RunSpec],
+    out: Path,
+    dataset: str,
+    metric: str,
+    command: str,
+    executor: Executor,
+    reporter: ProgressReporter,
+) -> Leaderboard:
     _claim(out, splits)
     models = len({spec.model for spec in specs})
     runs = out / "runs"
@@ -133,18 +146,24 @@ def choose_metric(splits: Splits, wanted: str) -> str:
     )
 
 
+@dataclass(frozen=True)
+class ComparedData(Record):
+    """The checksums of the data that the runs in a folder were made with."""
+
+    train: str
+    dev: str
+    test: str
+
+
 def _claim(out: Path, splits: Splits) -> None:
-    """Make sure that the runs in `out` are of the same data."""
-    digests = {name: pairs.digest() for name, pairs in splits.items()}
+    """Make sure that the runs in `out` are of the same data; where it is not known, they are taken for it."""
+    data = ComparedData(**{name: splits[name].digest() for name in ("train", "dev", "test")})
     path = out / "data.json"
-    if (out / "runs").is_dir() and any((out / "runs").iterdir()):
-        try:
-            known = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            known = None
-        if known != digests:
+    if path.exists() and (out / "runs").is_dir() and any((out / "runs").iterdir()):
+        fix = "delete it if the runs in this folder are of the same data, or choose another folder"
+        if read_record(path, ComparedData, fix) != data:
             raise InputError(f"{out} contains runs on other data: choose another folder.", option="out")
-    write_json(path, digests)
+    write_record(path, data)
 
 
 def _with_disagreements(

@@ -1,5 +1,6 @@
 """Explains test examples that only one of two models gets right, or whose graded label one predicts better."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ import numpy as np
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import write_text
+from pairlight.core.records import RecordError
 from pairlight.data.pairs import Pairs
 from pairlight.evaluation.classification import has_grades
 from pairlight.evaluation.evaluate import task_type
@@ -51,16 +53,26 @@ def write_disagreements(
     summaries: list[DisagreementSummary | None] = []
     for number, other in enumerate(models[1:], 1):
         path = folder / f"{models[0].name}-and-{other.name}.json"
-        if not path.exists() and all((model / CONFIG).exists() for model in (models[0], other)):
+        summary = _read_summary(path)
+        if summary is None and all((model / CONFIG).exists() for model in (models[0], other)):
             best = best or EvaluatedModel(Matcher.load(models[0]), pairs)
             found = disagreement(best, EvaluatedModel(Matcher.load(other), pairs))
             title = f"Where {found.models[0]} and {found.models[1]} disagree"
             write_text(path.with_suffix(".html"), report_page(title, found.cases))
-            write_record(path, DisagreementSummary(found.models[0], *found.counts, f"{path.stem}.html"))
-        fix = "delete the file to make the page again"
-        summaries.append(read_record(path, DisagreementSummary, fix) if path.exists() else None)
+            summary = DisagreementSummary(found.models[0], *found.counts, f"{path.stem}.html")
+            write_record(path, summary)
+        summaries.append(summary)
         progress(number / (len(models) - 1))
     return summaries
+
+
+def _read_summary(path: Path) -> DisagreementSummary | None:
+    """What is known of a page that was written; None without one, or if the file is damaged."""
+    try:
+        return read_record(path, DisagreementSummary, "its page is made again") if path.exists() else None
+    except RecordError as error:
+        warnings.warn(str(error), stacklevel=2)
+        return None
 
 
 def disagreement(one: "EvaluatedModel", other: "EvaluatedModel", limit: int = LIMIT) -> Disagreement:

@@ -1,8 +1,10 @@
 """Executors take run specifications and return results as they finish: in worker processes, or in this process."""
 
 import multiprocessing
+import os
 import pickle
 import signal
+import threading
 import traceback
 import warnings
 from collections import deque
@@ -60,8 +62,8 @@ class SerialExecutor:
 class ProcessExecutor:
     """Runs up to `jobs` specifications at a time, each in a process with one thread.
 
-    The processes end when all is done, on Ctrl-C, and when the iterator is closed. If one of them is killed, the
-    others are ended too and an InputError says what to do.
+    The processes end when all is done, on Ctrl-C, when the iterator is closed, and with this process. If one of them
+    is killed, the others are ended too and an InputError says what to do.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -163,6 +165,7 @@ def _interrupts_blocked() -> Iterator[None]:
 def _serve(connection: Connection, work: Work[Any], splits: Splits) -> None:
     """The main function of a worker process: run what arrives until the connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     import torch
 
     torch.set_num_threads(1)
@@ -178,6 +181,14 @@ def _serve(connection: Connection, work: Work[Any], splits: Splits) -> None:
             error.add_note(f"In the process that ran {spec.name}:\n{traceback.format_exc()}")
             outcome = _picklable(error, RuntimeError(f"{spec.name}: {traceback.format_exc()}"))
         connection.send(outcome)
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent has ended, also where it was killed and could not end its workers."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _run(spec: RunSpec, work: Work[T], splits: Splits) -> Completed[T] | Failed:

@@ -1,13 +1,11 @@
 """Records of experiments as JSON files with a format number."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from pairlight.core.errors import InputError
-from pairlight.core.files import write_json
+from pairlight.core import records
 from pairlight.core.records import decode
 
 FORMAT = 1  # of all files with records of experiments
@@ -33,29 +31,15 @@ class Record:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write a record as JSON, with the number of the format."""
-    write_json(path, {"format": FORMAT, **record.as_dict()})
+    """Write a record as JSON, with the number of the format and a checksum."""
+    records.write_record(path, record.as_dict(), FORMAT)
 
 
 def read_record(path: Path, kind: type[R], fix: str) -> R:
     """Read a file of `write_record`; `fix` ends the error message for a damaged file: "run it again"."""
-    values = read_values(path, fix)
-    try:
-        return kind.from_dict(values)
-    except ValueError as error:
-        raise InputError(f"{path} is damaged ({error}): {fix}.") from None
+    return records.decode_file(path, kind, read_values(path, fix), fix)
 
 
 def read_values(path: Path, fix: str) -> dict[str, Any]:
-    """The JSON object in a file without its format number, which must be that of this version."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:  # neither JSON nor UTF-8
-        raise InputError(f"{path} is damaged (not valid JSON): {fix}.") from None
-    if not isinstance(values, dict) or not isinstance(values.get("format"), int):
-        raise InputError(f"{path} has no format number, so this version cannot read it: {fix}.")
-    found = values.pop("format")
-    if found != FORMAT:
-        fix = "install a newer version" if found > FORMAT else fix
-        raise InputError(f"{path} has format {found}, and this version reads format {FORMAT}: {fix}.")
-    return values
+    """The values in a file of records; those of earlier versions have no checksum."""
+    return records.read_values(path, FORMAT, fix, needs_checksum=False)

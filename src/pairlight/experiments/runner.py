@@ -1,10 +1,12 @@
 """Runs all specifications that have no stored result yet, and reports finished and failed runs."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from itertools import count, takewhile
 
 from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter
+from pairlight.core.records import RecordError
 from pairlight.data.splits import Splits
 from pairlight.experiments.executor import Completed, Executor, Failed, Work
 from pairlight.experiments.records import R
@@ -25,7 +27,8 @@ def run_all(
     """The results of all runs by the names of their specifications; runs in the store are not repeated.
 
     `on_completed` is called with every finished run, those in the store first, and with the share of runs that are
-    done. A failed run is passed to `on_failed` and has no result.
+    done. A failed run is passed to `on_failed` and has no result. A run whose file in the store is damaged is repeated,
+    with a warning.
     """
     results: dict[str, R] = {}
 
@@ -33,10 +36,16 @@ def run_all(
         results[run.spec.name] = run.result
         on_completed(run, len(results) / len(specs))
 
-    missing = [spec for spec in specs if spec not in store]
+    missing = []
     for spec in specs:
-        if spec in store:
-            completed(store.load(spec))
+        try:
+            if spec in store:
+                completed(store.load(spec))
+            else:
+                missing.append(spec)
+        except RecordError as error:
+            warnings.warn(str(error), stacklevel=2)
+            missing.append(spec)
     if missing:
         for run in executor.submit(missing, work, splits):
             if isinstance(run, Failed):

@@ -1,6 +1,7 @@
 """The datasets of the experiments: made once by their protocols, kept as dataset folders, and read from there."""
 
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ import numpy as np
 
 from pairlight.core.errors import InputError
 from pairlight.core.progress import Progress
+from pairlight.core.records import RecordError
 from pairlight.data.pairs import Pairs, concat_pairs
 from pairlight.data.readers import read_pairs
 from pairlight.data.splits import SPLITS, Splits, train_dev_test
@@ -37,7 +39,12 @@ class ExperimentSource:
 
 def make_source(name: str, scale: str, out: Path, progress: Progress) -> None:
     """Make a dataset in the folder of an experiment, unless it is there."""
-    if source_card(name, scale, out) is None:
+    try:
+        known = source_card(name, scale, out)
+    except RecordError as error:
+        warnings.warn(str(error), stacklevel=2)
+        known = None
+    if known is None:
         source = SOURCES[name]
         splits = source.make(SMALL if scale == "small" else None, progress)
         options = {"seed": SEED, "scale": scale}

@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Generic
 
-from pairlight.core.errors import InputError
-from pairlight.core.files import write_json
-from pairlight.core.records import decode
+from pairlight.core.records import decode_file, write_record
 from pairlight.experiments.executor import Completed
 from pairlight.experiments.records import FORMAT, R, read_values
 from pairlight.experiments.spec import RunSpec
@@ -21,18 +19,14 @@ class ResultStore(Generic[R]):
         return self._path(spec).exists()
 
     def load(self, spec: RunSpec) -> Completed[R]:
-        path = self._path(spec)
-        fix = "delete the file to run it again"
+        """A finished run; a RecordError if its file is damaged."""
+        path, fix = self._path(spec), "the run is repeated"
         values = read_values(path, fix)
-        try:
-            notes = decode(tuple[str, ...], values.get("notes"), "notes")
-            return Completed(spec, self.kind.from_dict(values.get("result")), notes)
-        except ValueError as error:
-            raise InputError(f"{path} is damaged ({error}): {fix}.") from None
+        notes = decode_file(path, tuple[str, ...], values.get("notes"), fix)
+        return Completed(spec, decode_file(path, self.kind, values.get("result"), fix), notes)
 
     def save(self, run: Completed[R]) -> None:
-        values = {"format": FORMAT, "notes": list(run.notes), "result": run.result.as_dict()}
-        write_json(self._path(run.spec), values)
+        write_record(self._path(run.spec), {"notes": list(run.notes), "result": run.result.as_dict()}, FORMAT)
 
     def _path(self, spec: RunSpec) -> Path:
         return self.folder / f"{spec.name}.json"

@@ -1,6 +1,5 @@
 """Searches the learning rate, the initial scale and settings of a model that do best on dev."""
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import write_json
+from pairlight.core.folders import locked_folder
 from pairlight.core.progress import ProgressReporter
+from pairlight.core.records import RecordError
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits, train_dev_test
 from pairlight.experiments.executor import Executor, Failed, SerialExecutor
-from pairlight.experiments.records import Record, Value, Values
+from pairlight.experiments.records import Record, Value, Values, read_record, write_record
 from pairlight.experiments.runner import RunLog
 from pairlight.experiments.runs import check_finished
 from pairlight.experiments.spec import RunSpec
@@ -24,10 +25,10 @@ from pairlight.training.examples import with_mined_negatives
 from pairlight.training.trainer import train as train_model
 
 if TYPE_CHECKING:
-    from optuna import Study, Trial
+    from optuna import Trial
     from optuna.trial import FrozenTrial
 
-SETTINGS_FILE, JOURNAL_FILE = "settings.json", "study.journal"
+SETTINGS_FILE, STUDY_FILE, TRIALS_FOLDER = "settings.json", "study.json", "trials"
 LR_FACTOR = 10.0  # the learning rate is searched from a tenth of the model's default to ten times that
 INIT_SCALES = (0.01, 0.5)
 
@@ -40,6 +41,29 @@ class TrialResult(Record):
 
     metric: str
     value: float | None  # the best dev metric; None if the model has nothing to train
+
+
+@dataclass(frozen=True)
+class TrialRecord(Record):
+    """A trial that gave an answer, as it is stored."""
+
+    settings: Values
+    options: Values
+    params: Values  # what was searched, with the space of each as JSON
+    spaces: dict[str, str]
+    metric: str
+    value: float | None  # None if the loss became infinite or NaN
+
+
+@dataclass(frozen=True)
+class _Study(Record):
+    """What the trials in a folder have in common."""
+
+    model: str
+    choices: dict[str, list[Value]]
+    options: Values
+    train: str  # checksums
+    dev: str
 
 
 @dataclass(frozen=True)
@@ -72,8 +96,7 @@ def tune(
     """
     try:
         import optuna
-        from optuna.storages import JournalStorage
-        from optuna.storages.journal import JournalFileBackend
+        from optuna.distributions import distribution_to_json
     except ImportError:
         raise InputError("Tuning needs optuna: pip install 'pairlight[tune]'.") from None
 
@@ -89,64 +112,53 @@ def tune(
         splits = train_dev_test(train)
         train, dev = splits["train"], splits["dev"]
     dev = with_mined_negatives(dev, TrainingConfig.of({}, options))
-    identity = {
-        "model": model,
-        "choices": values,
-        "options": dict(options),
-        "train": train.digest(),
-        "dev": dev.digest(),
-    }
-    out.mkdir(parents=True, exist_ok=True)
+    study_of = _Study(model, values, dict(options), train.digest(), dev.digest())
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        try:
-            storage = JournalStorage(JournalFileBackend(str(out / JOURNAL_FILE)))
-            study = optuna.create_study(storage=storage, study_name="tune", direction="maximize", load_if_exists=True)
-        except (ValueError, KeyError):
-            raise InputError(
-                f"{out / JOURNAL_FILE} is damaged: choose another folder, or delete it.", option="out"
-            ) from None
-        _check_same_study(study, identity, out)
-        finished = len(_finished(study))
-        # A continued study has its own random stream, so that it does not repeat the first trials.
-        study.sampler = optuna.samplers.TPESampler(seed=(config.seed + 1_000_003 * finished) % 2**32)
-        for number in range(finished + 1, trials + 1):
+    with locked_folder(out):
+        _check_same_study(out / STUDY_FILE, study_of)
+        known = _read_trials(out / TRIALS_FOLDER)
+        study = optuna.create_study(direction="maximize")
+        for number in range(1, trials + 1):
+            if number in known:
+                study.add_trial(_frozen(known[number]))
+                continue
+            # A random stream of its own for every trial, so that a continued study is as one that never stopped.
+            study.sampler = optuna.samplers.TPESampler(seed=(config.seed + 1_000_003 * (number - 1)) % 2**32)
             trial = study.ask()
             settings, chosen = _suggest(trial, model, values, options)
             spec = RunSpec(model, config.seed, settings, {k: v for k, v in chosen.items() if k != "seed"})
             try:
                 (run,) = executor.submit([spec], run_trial, {"train": train, "dev": dev})
             except KeyboardInterrupt:
-                study.tell(trial, state=optuna.trial.TrialState.PRUNED)
                 break
+            metric, value = "", None
             if isinstance(run, Failed):
                 if not run.diverged:
                     raise run.error
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
                 line = "the loss became infinite or NaN"  # an answer too: the learning rate is too high
             else:
-                if run.result.value is None:
+                metric, value = run.result.metric, run.result.value
+                if value is None:
                     raise InputError(f"{model} has no weights to train, so there is nothing to tune.", option="model")
-                trial.set_user_attr("settings", settings)
-                trial.set_user_attr("options", chosen)
-                trial.set_user_attr("metric", run.result.metric)
-                study.tell(trial, run.result.value)
-                line = f"dev {run.result.metric} {run.result.value:.4f}"
-            best = _best(study)
+                line = f"dev {metric} {value:.4f}"
+            spaces = {name: distribution_to_json(each) for name, each in trial.distributions.items()}
+            known[number] = TrialRecord(settings, chosen, trial.params, spaces, metric, value)
+            write_record(_trial_file(out / TRIALS_FOLDER, number), known[number])
+            if value is None:
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            else:
+                study.tell(trial, value)
+            best = max((each.value for each in known.values() if each.value is not None), default=None)
             log.completed(f"Trial {number}: {line}" + ("" if best is None else f", best {best:.4f}"), run.notes)
             log.reporter.update("Tuning", number / trials, f"{number} of {trials} trials")
-    if _best(study) is None:
-        raise InputError(f"No trial in {out} was finished: run it again, or with a lower learning rate.", option="lr")
-    found = study.best_trial
-    result = TuneResult(
-        model,
-        found.user_attrs["settings"],
-        found.user_attrs["options"],
-        {found.user_attrs["metric"]: study.best_value},
-        len(_finished(study)),
-    )
-    write_json(out / SETTINGS_FILE, result.as_dict())
+        finished = [each for _, each in sorted(known.items()) if each.value is not None]
+        if not finished:
+            raise InputError(
+                f"No trial in {out} was finished: run it again, or with a lower learning rate.", option="lr"
+            )
+        found = max(finished, key=lambda each: each.value or 0.0)
+        result = TuneResult(model, found.settings, found.options, {found.metric: found.value or 0.0}, len(known))
+        write_json(out / SETTINGS_FILE, result.as_dict())
     return result
 
 
@@ -173,20 +185,41 @@ def _suggest(
     return settings, chosen
 
 
-def _finished(study: "Study") -> "list[FrozenTrial]":
-    """Trials that gave an answer, which interrupted ones did not."""
-    return [trial for trial in study.get_trials(deepcopy=False) if trial.state.name in ("COMPLETE", "FAIL")]
+def _frozen(record: TrialRecord) -> "FrozenTrial":
+    from optuna.distributions import json_to_distribution
+    from optuna.trial import TrialState, create_trial
+
+    return create_trial(
+        state=TrialState.FAIL if record.value is None else TrialState.COMPLETE,
+        value=record.value,
+        params=dict(record.params),
+        distributions={name: json_to_distribution(each) for name, each in record.spaces.items()},
+    )
 
 
-def _best(study: "Study") -> float | None:
-    return max((trial.value for trial in _finished(study) if trial.value is not None), default=None)
+def _trial_file(folder: Path, number: int) -> Path:
+    return folder / f"{number:04}.json"
 
 
-def _check_same_study(study: "Study", identity: dict[str, Any], out: Path) -> None:
-    identity = json.loads(json.dumps(identity))
-    known = study.user_attrs.get("identity")
-    if known is None:
-        study.set_user_attr("identity", identity)
-    elif known != identity:
-        different = " and ".join(name for name in identity if known.get(name) != identity[name])
-        raise InputError(f"{out} contains a study with other {different}: choose another folder.", option="out")
+def _read_trials(folder: Path) -> dict[int, TrialRecord]:
+    """The trials that gave an answer, by number; a trial whose file is damaged is repeated, with a warning."""
+    found = {}
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
+        try:
+            if path.stem.isdecimal():
+                found[int(path.stem)] = read_record(path, TrialRecord, "the trial is repeated")
+        except RecordError as error:
+            warnings.warn(str(error), stacklevel=2)
+    return found
+
+
+def _check_same_study(path: Path, study: _Study) -> None:
+    if path.exists():
+        fix = "delete it if the trials in this folder are of the same study, or choose another folder"
+        known = read_record(path, _Study, fix)
+        different = " and ".join(name for name, value in study.as_dict().items() if known.as_dict()[name] != value)
+        if different:
+            raise InputError(
+                f"{path.parent} contains a study with other {different}: choose another folder.", option="out"
+            )
+    write_record(path, study)

@@ -171,9 +171,8 @@ def load_model(folder: str | Path, backend: Backend | None = None) -> TrainedMod
         model.load_state_dict(state)
     except InputError:
         raise
-    except (SafetensorError, ValueError, MemoryError) as error:
-        fault = "the settings are too large" if isinstance(error, MemoryError) else str(error).removesuffix(".")
-        raise RecordError(f"{folder / WEIGHTS} does not fit the model ({fault}): {_FIX}.") from None
+    except (SafetensorError, ValueError) as error:
+        raise RecordError(f"{folder / WEIGHTS} does not fit the model ({error}): {_FIX}.") from None
     return TrainedModel(
         config.model,
         model.eval(),

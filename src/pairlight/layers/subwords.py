@@ -10,10 +10,10 @@ from pairlight.layers.backends import array_namespace
 from pairlight.layers.embedding import Embedding
 from pairlight.layers.layer import Layer, buffer, parameter
 from pairlight.layers.types import Array, Seq, Tokens
+from pairlight.text.subwords import DIM as DIM
 from pairlight.text.subwords import subword_vectors
 from pairlight.text.tokenizer import PADDING
 
-DIM = 256
 BLOCK = 256  # rows of the projected table that are computed together
 
 
