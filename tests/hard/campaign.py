@@ -10,7 +10,6 @@ import argparse
 import json
 import multiprocessing
 import os
-import re
 import resource
 import shutil
 import sys
@@ -26,9 +25,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from hard.hostile import Base, make_case
+from pairlight.core.files import is_leftover
 
 HANG_SECONDS = 60
-_TEMPORARY = re.compile(r"\..*\.[0-9a-f]{8}$")  # files that an atomic write has left behind
 
 
 def run_case(number: int, base: Base, command: Any) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def run_case(number: int, base: Base, command: Any) -> dict[str, Any]:
             fault = f"exit code {code} with {lines[-1:]}"
         if not fault and code and not lines[-1].startswith(("pairlight: ", "Error: ")):
             fault = f"no clear line: {lines[-1][:300]}"
-        left = [str(path.relative_to(folder)) for path in folder.rglob("*") if _TEMPORARY.fullmatch(path.name)]
+        left = [str(path.relative_to(folder)) for path in folder.rglob("*") if is_leftover(path.name)]
         if not fault and (left or (case.out is not None and case.out.exists() != (code == 0))):
             fault = f"half-written: {left or case.out}, exit code {code}"
         return {"number": number, "kind": case.kind, "code": code, "fault": fault, "line": (lines or [""])[-1][:200]}

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from pairlight.core.errors import InputError
-from pairlight.inference.history import History
 from pairlight.inference.model_folder import TrainedModel
 from pairlight.layers.backends import inference_backend, parameter_namespace, use_backend
 from pairlight.models import build, model_class
@@ -31,5 +30,4 @@ def untrained_model(name: str, settings: Mapping[str, Any]) -> TrainedModel:
             "Matcher.load(folder)."
         )
     model.init_weights(config.init_scale)
-    history = History().as_dict()
-    return TrainedModel(name, model.eval(), tokenizer, config.max_length, training=config.as_dict(), history=history)
+    return TrainedModel(name, model.eval(), tokenizer, config.max_length, training=config.as_dict())
