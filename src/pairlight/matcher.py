@@ -140,7 +140,7 @@ class Matcher:
         check_text("query", query)
         texts = documents.texts if isinstance(documents, Collection) else documents
         if isinstance(texts, Encodings):
-            scores = self.score_encoded(query, texts)
+            scores = self.scorer.score_encoded(query, texts, top_k)
         else:
             check_texts(texts)
             scores = self.scorer.score([query] * len(texts), texts) if len(texts) else np.zeros(0, np.float32)

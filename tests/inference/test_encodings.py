@@ -112,8 +112,9 @@ def test_the_file_is_safetensors(trained, encodings, tmp_path):
     encodings.astype("int8").save(tmp_path / "texts.safetensors")
     arrays = load_file(tmp_path / "texts.safetensors")
     np.testing.assert_array_equal(arrays["x"], encodings.astype("int8").x)
-    evidence = {"subwords", "subwords_start"} if trained.settings["evidence"] else set()
-    assert set(arrays) == {"x", "scale", "ids", "start", "utf8", "utf8_start"} | evidence
+    evidence = {"subwords", "subwords_start", "products"} if trained.settings["evidence"] else set()
+    rows = {"x", "scale", "factors", "reach", "ids", "start"}
+    assert set(arrays) == rows | {"utf8", "utf8_start", "checksums"} | evidence
 
 
 def test_ids_of_texts_are_stored_with_them(trained, tmp_path):
@@ -183,3 +184,63 @@ def test_agreement_is_perfect_with_itself_and_high_with_int8(trained, encodings)
     assert 0.9 < agreement(trained.scorer, encodings, queries, "int8").spearman <= 1
     with pytest.raises(InputError, match="compare fp32"):
         agreement(trained.scorer, encodings.astype("int8"), queries, "int8")
+
+
+def collection(texts: int) -> list[str]:
+    g = np.random.default_rng(1)
+    return [" ".join(g.choice(WORDS, n)) for n in g.integers(1, 12, texts)]
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "fp16", "int8"])
+@pytest.mark.parametrize(
+    "settings", [{"interaction": "cosine"}, {"interaction": "tensor"}, {"mlp": 0}, {"k": 1}], ids=str
+)
+def test_the_best_texts_are_those_of_all_scores_though_others_are_left_out(pairs, settings, dtype):
+    matcher = scrambled(Case("mv-lstm", {"hidden": 4, "dim": 5, **settings}), pairs)
+    with torch.no_grad():
+        matcher.scorer.model.weight.fill_(0.001)  # what the model adds is less than how much evidence differs
+    matcher.scorer.model.evidence.init_weights()
+    encodings = matcher.encode(collection(800), dtype=dtype)
+    every, best = matcher.score_encoded(QUERY, encodings), matcher.scorer.score_encoded(QUERY, encodings, top_k=10)
+    left_out = np.isneginf(best)
+    assert 0.2 < left_out.mean() < 1
+    np.testing.assert_array_equal(best[~left_out], every[~left_out])
+    order = np.argsort(-every, kind="stable")[:10]
+    assert [each["corpus_id"] for each in matcher.rank(QUERY, encodings, top_k=10)] == order.tolist()
+
+
+def test_the_best_texts_of_subwords_are_those_of_all_scores_though_others_are_left_out(pairs):
+    matcher = Matcher("late-interaction")
+    encodings = matcher.encode(collection(800))
+    every, best = matcher.score_encoded(QUERY, encodings), matcher.scorer.score_encoded(QUERY, encodings, top_k=5)
+    assert np.isneginf(best).any()
+    order = np.argsort(-every, kind="stable")[:5]
+    assert [each["corpus_id"] for each in matcher.rank(QUERY, encodings, top_k=5)] == order.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:.*words and were truncated")
+@pytest.mark.parametrize(
+    "case", [case for case in cases if case.name in ("mv-lstm", "amv-lstm", "late-interaction")], ids=str
+)
+def test_one_pass_gives_the_scores_of_batches(case, pairs, monkeypatch):
+    matcher = scrambled(case, pairs)
+    encodings = matcher.encode(TEXTS)
+    with torch.no_grad():
+        assert matcher.scorer.model.stored_scorer() is not None
+    for dtype, tolerance in (("fp32", 1e-5), ("fp16", 1e-5), ("int8", 1e-3)):
+        lower = encodings.astype(dtype)
+        found = matcher.score_encoded(QUERY, lower)
+        with monkeypatch.context() as reference:
+            reference.setenv("PAIRLIGHT_KERNELS", "reference")  # there, encodings are matched in batches
+            np.testing.assert_allclose(found, matcher.score_encoded(QUERY, lower), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.filterwarnings("ignore:.*words and were truncated")
+def test_a_model_that_looks_vectors_up_stores_words_alone(tmp_path):
+    matcher = Matcher("late-interaction")
+    encodings = matcher.encode(TEXTS, dtype="int8")
+    assert encodings.x.shape[1] == 0
+    encodings.save(tmp_path / "texts")
+    loaded = Encodings.load(tmp_path / "texts", verify=True)
+    np.testing.assert_array_equal(matcher.score_encoded(QUERY, loaded), matcher.score_encoded(QUERY, encodings))
+    assert loaded.bytes_per_text < 8 * max(map(len, TEXTS))

@@ -26,7 +26,10 @@ from pairlight.kernels.native import product_kmax as native_product_kmax
 from pairlight.kernels.native import product_max as native_product_max
 from pairlight.kernels.native import spatial_gru as native_spatial_gru
 from pairlight.kernels.native import token_matches as native_token_matches
+from pairlight.kernels.native.head import Head
 from pairlight.kernels.native.matmul import matmul_into
+from pairlight.kernels.native.stored_kmax import StoredRows, stored_kmax
+from pairlight.kernels.native.stored_words import StoredWords, WordScorer, text_products
 
 build.LIBRARY = Path(sys.argv[1])
 torch.set_num_threads(2)
@@ -101,4 +104,28 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
         for words in (leaf(B, L, C), leaf(B, L, C).detach()):
             bilstm(words, left, *parameters).sum().backward()
             native_lstm.bilstm(array(words), lengths[0], *map(array, parameters))
+    # Stored texts are scored in single precision.
+    g = np.random.default_rng(0)
+
+    def head(features: int, g: np.random.Generator = g) -> Head:
+        arrays = [g.standard_normal(shape).astype(np.float32) for shape in ((features,), (7, features), (7,), (7,))]
+        return Head(arrays[0], 0.5, *arrays[1:])
+
+    for T, m, R, C, D in [(1, 1, 1, 1, 1), (5, 3, 9, 2, 7), (40, 11, 30, 4, 33), (3, 70, 80, 1, 16)]:
+        start = np.concatenate([[0], np.cumsum(g.integers(1, R + 1, T))])
+        texts = g.integers(0, T, 3)
+        for parts, k in itertools.product((1, 2), (1, 5, 50)):
+            u = g.standard_normal((parts, m, C, D)).astype(np.float32)
+            x, factors = g.standard_normal((start[-1], parts * D)), g.random((start[-1], parts)).astype(np.float32)
+            for stored in (x.astype(np.float32), x.astype(np.float16), (20 * x).astype(np.int8)):
+                scale = g.random(len(x)).astype(np.float32) if stored.dtype == np.int8 else None
+                rows = StoredRows(stored, start, scale, factors)
+                stored_kmax(rows, u, k, head(parts * C * k), offset=u[..., 0], relu=True)
+                stored_kmax(rows, u, k, head(parts * C * k), texts=texts)
+        table = native_pair_features.WordTable(*(g.random(s).astype(np.float32) for s in ((9, D), (9,), (5,))))
+        ids = g.integers(0, 9, start[-1]).astype(np.int32)
+        words = StoredWords(ids, start, np.unique(ids), text_products(table, ids, start))
+        for k in (0, 1, 10, 50):
+            scorer = WordScorer(table, g.integers(0, 9, m), words, 3.0, k, head(9 + k))
+            scorer.scores(), scorer.bounds(), scorer.scores(texts)
 print("clean on", *library.available())

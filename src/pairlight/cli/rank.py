@@ -25,6 +25,9 @@ def rank(
     encoded: Annotated[
         Path | None, typer.Option("--encoded", help="Rank the texts in this file, written by `pairlight encode`.")
     ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare the whole file of encodings with its checksums before ranking.")
+    ] = False,
     text: TextColumn = "text",
     id: IdColumn = "id",
     top: Annotated[int, typer.Option("--top", min=1, max=MAX_COUNT, help="Number of texts to print.")] = 10,
@@ -36,6 +39,8 @@ def rank(
         raise InputError("rank needs a file of texts, or --encoded with a file of encodings: give one of the two.")
     if encoded is not None and (text, id) != ("text", "id"):
         raise InputError(f"{encoded} has no columns: remove this option.", option="text" if text != "text" else "id")
+    if verify and encoded is None:
+        raise InputError("There is no file of encodings to compare: give --encoded too.", option="verify")
     with progress_reporter() as reporter:
         texts = None if documents is None else read_texts(documents, text, id, reporter)
         from pairlight.inference.encodings import Encodings
@@ -44,7 +49,7 @@ def rank(
         configure_process(threads)
         matcher = Matcher.load(model)
         reporter.update("Ranking", 0.0)
-        stored = None if encoded is None else Encodings.load(encoded)
+        stored = None if encoded is None else Encodings.load(encoded, verify=verify)
         ranked = matcher.rank(query, stored or texts or [], top_k=top, return_documents=True)
     if as_json:
         print_json(ranked)

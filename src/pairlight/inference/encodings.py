@@ -1,22 +1,33 @@
 """Stored encodings of right texts: fp32, fp16 or int8, in a memory-mapped file."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pairlight.core.checked_file import CHECKSUMS, CheckedFile, DamagedFileError, write_checked
 from pairlight.core.errors import InputError
-from pairlight.core.files import atomic_write
 from pairlight.core.progress import Progress
 from pairlight.evaluation.classification import spearman
-from pairlight.inference.scoring import MAX_CELLS, count_fitting, device_of, encode_texts, to_numpy, without_gradients
+from pairlight.inference.scoring import (
+    MAX_CELLS,
+    count_fitting,
+    device_of,
+    encode_texts,
+    score_pairs,
+    to_numpy,
+    without_gradients,
+)
+from pairlight.kernels.native.stored_kmax import StoredRows
+from pairlight.kernels.native.stored_words import StoredWords
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.collate import collate
 from pairlight.layers.ragged import Ragged, RaggedTokens
+from pairlight.layers.stored import Stored, unit_factors
 from pairlight.layers.types import EncodedText, Seq
 from pairlight.models.base import DualEncoder
 from pairlight.text.tokenizer import TokenizedTexts
@@ -24,7 +35,7 @@ from pairlight.text.tokenizer import TokenizedTexts
 if TYPE_CHECKING:
     from pairlight.inference.scorer import Scorer
 
-FORMAT = "pairlight-encodings-4"
+FORMAT = "pairlight-encodings-5"
 DTYPES: dict[str, type[np.generic]] = {"fp32": np.float32, "fp16": np.float16, "int8": np.int8}
 CHUNK = 4096  # texts encoded at a time
 BLOCK = 2**14  # rows matched at a time: fewer cost more calls, more do not fit in the cache
@@ -32,10 +43,31 @@ TOP = 10
 
 Array = NDArray[Any]
 
+# The arrays of a file, with their types and numbers of dimensions.
+_ARRAYS: dict[str, tuple[str, int]] = {
+    "start": ("i8", 1),
+    "x": ("f4 f2 i1", 2),
+    "scale": ("f4", 1),
+    "factors": ("f4", 2),
+    "reach": ("f4", 1),
+    "ids": ("i4", 1),
+    "subwords": ("i4", 1),
+    "subwords_start": ("i8", 1),
+    "products": ("f4", 2),
+    "utf8": ("u1", 1),
+    "utf8_start": ("i8", 1),
+    "text_ids": ("u1", 1),
+    "text_ids_start": ("i8", 1),
+}
+_INDEX = ("start", "utf8_start", "subwords_start", "text_ids_start")  # read when a file is opened
+
 
 @dataclass(frozen=True)
 class Encodings:
-    """Encodings of texts: text t is rows start[t] to start[t+1], one per position, or a single one."""
+    """Encodings of texts: text t is rows start[t] to start[t+1], one per position, or a single one.
+
+    A model that looks the vectors of words up in a table of its own stores the words alone, so that D is 0.
+    """
 
     x: Array  # [rows, D]
     start: NDArray[np.int64]  # [T+1]
@@ -49,6 +81,10 @@ class Encodings:
     text_ids_start: NDArray[np.int64] | None = None  # [T+1]
     subwords: NDArray[np.int32] | None = None  # the texts as subwords, concatenated; None for models without evidence
     subwords_start: NDArray[np.int64] | None = None  # [T+1]
+    factors: NDArray[np.float32] | None = None  # [rows, P] for cosines: scale / the length of each part of a row
+    products: NDArray[np.float32] | None = None  # [T, 3] sums over the subwords of a text, see `text_products`
+    reach: NDArray[np.float32] | None = None  # [1] the length of the longest row
+    file: CheckedFile | None = field(default=None, repr=False, compare=False)  # where arrays are mapped from
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -65,13 +101,13 @@ class Encodings:
         """The text itself."""
         if not 0 <= number < len(self):
             raise IndexError(number)
-        return _decoded(self.utf8, self.utf8_start, number)
+        return self._decoded("utf8", self.utf8, self.utf8_start, number)
 
     def text_id(self, number: int) -> str | None:
         """The id of a text, None where texts have no ids."""
         if self.text_ids is None or self.text_ids_start is None:
             return None
-        return _decoded(self.text_ids, self.text_ids_start, number)
+        return self._decoded("text_ids", self.text_ids, self.text_ids_start, number)
 
     def with_text_ids(self, ids: Sequence[str]) -> Self:
         """The same encodings with an id for each text."""
@@ -81,10 +117,12 @@ class Encodings:
         return replace(self, text_ids=text_ids, text_ids_start=start)
 
     def astype(self, dtype: str) -> Self:
-        """The same encodings at another precision; int8 has a scale per row."""
+        """The same encodings at another precision; int8 has a scale per row. Words alone have none."""
         check_dtype(dtype)
+        if not self.x.shape[1]:
+            return self
         x, scale = _quantized(self._fp32(0, len(self.x)), dtype)
-        return replace(self, x=x, scale=scale)
+        return replace(self, **_rows(x, scale, 0 if self.factors is None else self.factors.shape[1]))
 
     def blocks(self, left_length: int, like: Any) -> Iterator[Ragged]:
         """All texts in order, a block at a time, sized for matching with a left text of this length.
@@ -98,109 +136,120 @@ class Encodings:
             end = at + count_fitting([np.diff(self.start[at : end + 1])], MAX_CELLS // left_length)
             first, last = int(self.start[at]), int(self.start[end])
             start = self.start[at : end + 1] - first
+            self._check_rows("ids", first, last)
             ids = None if self.ids is None else xp.from_numpy(self.ids[first:last], like)
             where = xp.from_numpy(start[:-1], like), xp.from_numpy(np.diff(start), like)
             yield Ragged(xp.from_numpy(self._fp32(first, last), like), ids, *where, self._subwords(at, end, like))
             at = end
 
+    @cached_property
+    def stored(self) -> Stored:
+        """All texts, to be scored in one pass over them; all that is read of a file is checked before."""
+        read = ["x", "scale", "factors", "reach", "products", "subwords" if self.x.shape[1] else "ids"]
+        for name in read:
+            self._check_rows(name)
+        reach = np.inf if self.reach is None else float(self.reach[0])
+        rows = StoredRows(self.x, self.start, self.scale, self.factors, reach)
+        ids, start = (self.subwords, self.subwords_start) if self.x.shape[1] else (self.ids, self.start)
+        if ids is None or start is None or self.products is None:
+            return Stored(rows, None)
+        return Stored(rows, StoredWords(ids, start, _distinct(ids), self.products))
+
     def save(self, path: str | Path) -> None:
-        """Write a safetensors file."""
-        header: dict[str, Any] = {
-            "__metadata__": {"format": FORMAT, "model": self.model, "fingerprint": self.fingerprint}
-        }
-        arrays, end = self._arrays(), 0
-        for name, array in arrays.items():
-            header[name] = {
-                "dtype": _KINDS[array.dtype.str],
-                "shape": array.shape,
-                "data_offsets": [end, end + array.nbytes],
-            }
-            end += array.nbytes
-        head = json.dumps(header).encode()
-        head += b" " * (-len(head) % 8)
-        with atomic_write(Path(path)) as file:
-            file.write(len(head).to_bytes(8, "little") + head)
-            for array in arrays.values():
-                file.write(np.ascontiguousarray(array).data)
+        """Write a safetensors file with checksums."""
+        for name in self._arrays():
+            self._check_rows(name)
+        about = {"format": FORMAT, "model": self.model, "fingerprint": self.fingerprint}
+        write_checked(Path(path), about, self._arrays())
 
     @classmethod
-    def load(cls, path: str | Path) -> Self:
-        """Map a file into memory; only what is used is read."""
+    def load(cls, path: str | Path, *, verify: bool = False) -> Self:
+        """Map a file into memory: only what is used is read, and compared with its checksums when it is first read.
+
+        With `verify`, the whole file is compared now.
+        """
         path = Path(path)
-        damaged = InputError(f"{path} is damaged, or not a file of encodings: encode the texts again.")
         try:
-            size = path.stat().st_size
-            with path.open("rb") as file:
-                length = int.from_bytes(file.read(8), "little")
-                if not 2 <= length <= size - 8:
-                    raise damaged
-                header = json.loads(file.read(length))
-            about = header.pop("__metadata__")
+            file = CheckedFile(path)
+            about = file.about
             if about["format"] != FORMAT:
                 raise InputError(
                     f"{path} has the format {about['format']!r}, and this version reads {FORMAT!r}: "
                     "encode the texts again."
                 )
-            if max(entry["data_offsets"][1] for entry in header.values()) != size - 8 - length:
-                raise damaged
-            arrays: dict[str, Any] = {name: _mapped(path, 8 + length, entry) for name, entry in header.items()}
-            found = cls(**arrays, model=about["model"], fingerprint=about["fingerprint"])
+            arrays: dict[str, Any] = {name: array for name, array in file.arrays.items() if name != CHECKSUMS}
+            for name in arrays if verify else [name for name in _INDEX if name in arrays]:
+                file.check(name)
+            found = cls(**arrays, model=about["model"], fingerprint=about["fingerprint"], file=file)
             found._check()
         except OSError as error:
             raise InputError(f"{path} cannot be read ({error.strerror}): give a file of encodings.") from None
-        except InputError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-            raise damaged from None
+        except (DamagedFileError, ValueError, KeyError, TypeError, AttributeError, IndexError):
+            raise _damaged(path) from None
         return found
 
     def _arrays(self) -> dict[str, Array]:
-        # Arrays of wide numbers first, so that every array is aligned.
-        arrays: dict[str, Array | None] = {
-            "start": self.start,
-            "utf8_start": self.utf8_start,
-            "text_ids_start": self.text_ids_start,
-            "subwords_start": self.subwords_start,
-            "scale": self.scale,
-            "ids": self.ids,
-            "subwords": self.subwords,
-            "x": self.x,
-            "utf8": self.utf8,
-            "text_ids": self.text_ids,
-        }
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
         return {name: array for name, array in arrays.items() if array is not None}
 
     def _check(self) -> None:
-        rows, size = len(self.x), len(self.utf8)
-        per_row = [array for array in (self.ids, self.scale) if array is not None]
-        if (
-            self.x.ndim != 2
-            or self.x.dtype not in DTYPES.values()
-            or (self.x.dtype == np.int8) != (self.scale is not None)
-            or any(array.shape != (rows,) for array in per_row)
-            or self.start.shape != self.utf8_start.shape
-            or [*self.start[[0, -1]], *self.utf8_start[[0, -1]]] != [0, rows, 0, size]
-        ):
-            raise ValueError
-        for values, start in ((self.text_ids, self.text_ids_start), (self.subwords, self.subwords_start)):
+        """Check the types and shapes of all arrays, and that they contain every text."""
+        for name, array in self._arrays().items():
+            kinds, dimensions = _ARRAYS[name]
+            if array.dtype not in map(np.dtype, kinds.split()) or array.ndim != dimensions:
+                raise ValueError(name)
+        texts, rows = len(self), len(self.x)
+        for name, length in (("ids", rows), ("scale", rows), ("factors", rows), ("products", texts), ("reach", 1)):
+            array = getattr(self, name)
+            if array is not None and len(array) != length:
+                raise ValueError(name)
+        if (self.x.dtype == np.int8) != (self.scale is not None):
+            raise ValueError("scale")
+        if self.products is not None and self.products.shape[1] != 3:
+            raise ValueError("products")
+        ragged = (
+            (self.x, self.start, 1),
+            (self.utf8, self.utf8_start, 0),
+            (self.subwords, self.subwords_start, 1),
+            (self.text_ids, self.text_ids_start, 0),
+        )
+        for values, start, least in ragged:
             if values is None and start is None:
                 continue
-            if values is None or start is None or start.shape != self.start.shape:
-                raise ValueError
-            if [*start[[0, -1]]] != [0, len(values)]:
-                raise ValueError
+            if values is None or start is None or len(start) != texts + 1:
+                raise ValueError("start")
+            if [*start[[0, -1]]] != [0, len(values)] or (np.diff(start) < least).any():
+                raise ValueError("start")
+
+    def _check_rows(self, name: str, first: int = 0, end: int | None = None) -> None:
+        """Compare rows of a mapped array with their checksums, if they are read for the first time."""
+        array = getattr(self, name)
+        if self.file is None or array is None or self.file.arrays.get(name) is not array:
+            return
+        try:
+            self.file.check(name, first, end)
+        except DamagedFileError:
+            raise _damaged(self.file.path) from None
+
+    def _decoded(self, name: str, utf8: NDArray[np.uint8], start: NDArray[np.int64], number: int) -> str:
+        first, end = start[number : number + 2].tolist()
+        self._check_rows(name, first, end)
+        return utf8[first:end].tobytes().decode("utf-8", "surrogatepass")
 
     def _subwords(self, at: int, end: int, like: Any) -> RaggedTokens | None:
         """The subwords of texts `at` to `end`."""
         if self.subwords is None or self.subwords_start is None:
             return None
         start = self.subwords_start[at : end + 1]
-        ids = self.subwords[int(start[0]) : int(start[-1])].astype(np.int64)
-        arrays = ids, start[:-1] - start[0], np.diff(start)
+        first, last = int(start[0]), int(start[-1])
+        self._check_rows("subwords", first, last)
+        arrays = self.subwords[first:last].astype(np.int64), start[:-1] - first, np.diff(start)
         return RaggedTokens(*(array_namespace(like).from_numpy(each, like) for each in arrays))
 
     def _fp32(self, first: int, last: int) -> NDArray[np.float32]:
         """Some rows as fp32."""
+        self._check_rows("x", first, last)
+        self._check_rows("scale", first, last)
         x = self.x[first:last].astype(np.float32, copy=False)
         return x if self.scale is None else x * self.scale[first:last, None]
 
@@ -218,21 +267,32 @@ def encode_right_texts(
     """Encode each text once, as a right text."""
     check_dtype(dtype)
     model.eval()
+    with without_gradients(model):
+        scorer = model.stored_scorer()
+    if model.stores_words:
+        words, start = tokenized.ids, tokenized.start
+        products = None if scorer is None else scorer.products(words, start)
+        x = np.zeros((len(words), 0), np.float32)
+        return Encodings(x, start, *_encoded(texts), name, fingerprint, words, products=products)
     chunks: list[tuple[Array | None, ...]] = []
     for at in range(0, len(texts), CHUNK):
         numbers = np.arange(at, min(at + CHUNK, len(texts)))
         with without_gradients(model):
             found = encode_texts(model.encode_right, tokenized, numbers, device_of(model)).in_order()
-        x, scale = _quantized(to_numpy(found.x).astype(np.float32, copy=False), dtype)
+        quantized = _quantized(to_numpy(found.x).astype(np.float32, copy=False), dtype)
+        rows = _rows(*quantized, 0 if scorer is None else scorer.parts)
         ids = None if found.ids is None else to_numpy(found.ids).astype(np.int32)
         subwords = None if found.subwords is None else to_numpy(found.subwords.ids).astype(np.int32)
         counts = None if found.subwords is None else to_numpy(found.subwords.lengths)
-        chunks.append((x, scale, ids, to_numpy(found.lengths), subwords, counts))
+        chunks.append((*rows.values(), ids, to_numpy(found.lengths), subwords, counts))
         if progress is not None:
             progress((at + len(numbers)) / len(texts))
     if not chunks:
-        chunks = [(*_quantized(np.zeros((0, 1), np.float32), dtype), None, np.zeros(0, np.int64), None, None)]
-    x, scale, ids, lengths, subwords, counts = (_concatenated(column) for column in zip(*chunks, strict=True))
+        rows = _rows(*_quantized(np.zeros((0, 1), np.float32), dtype), 0)
+        chunks = [(*rows.values(), None, np.zeros(0, np.int64), None, None)]
+    columns = [_concatenated(column) for column in zip(*chunks, strict=True)]
+    x, scale, factors, reach, ids, lengths, subwords, counts = columns
+    subwords_start = None if counts is None else _starts(counts)
     return Encodings(
         x,
         _starts(lengths),
@@ -242,19 +302,42 @@ def encode_right_texts(
         ids,
         scale,
         subwords=subwords,
-        subwords_start=None if counts is None else _starts(counts),
+        subwords_start=subwords_start,
+        factors=factors,
+        products=None if scorer is None or subwords_start is None else scorer.products(subwords, subwords_start),
+        reach=reach.max(keepdims=True),
     )
 
 
-def score_encodings(model: DualEncoder[Any], query: TokenizedTexts, encodings: Encodings) -> NDArray[np.float32]:
-    """The score of one left text with every encoded text."""
+def score_encodings(
+    model: DualEncoder[Any], query: TokenizedTexts, encodings: Encodings, top: int | None = None
+) -> NDArray[np.float32]:
+    """The score of one left text with every encoded text; -inf for some that are not among the best `top`."""
     model.eval()
+    if not len(encodings):
+        return np.zeros(0, np.float32)
     with without_gradients(model):
+        scorer, stored = model.stored_scorer(), encodings.stored
         u = model.encode_left(collate(query, np.array([0]), device_of(model)))
         own = u.own if isinstance(u, EncodedText) else u
         length, like = (own.x.shape[1], own.x) if isinstance(own, Seq) else (1, own)
+        if encodings.x.shape[1] != (0 if model.stores_words else like.shape[-1]):
+            raise InputError("These encodings have vectors of another size than the model: encode the texts again.")
+        if model.stores_words and (scorer is None or stored.words is None):
+            return _score_words(model, query, encodings)
+        if scorer is not None and (stored.words is not None or not model.reads_subwords):
+            return scorer.scores(u, stored, top)
         scores = [to_numpy(model.match(u, block.all())) for block in encodings.blocks(length, like)]
-    return np.concatenate(scores).astype(np.float32, copy=False) if scores else np.zeros(0, np.float32)
+    return np.concatenate(scores).astype(np.float32, copy=False)
+
+
+def _score_words(model: DualEncoder[Any], query: TokenizedTexts, encodings: Encodings) -> NDArray[np.float32]:
+    """The scores of a model that looks the vectors of stored words up."""
+    if encodings.ids is None:
+        raise InputError("These encodings have no words: encode the texts again.")
+    ids, start = np.concatenate([query.ids, encodings.ids]), np.concatenate([[0], query.start[1] + encodings.start])
+    numbers = np.arange(1, len(encodings) + 1)
+    return score_pairs(model, TokenizedTexts(ids, start, 0), np.zeros_like(numbers), numbers)
 
 
 @dataclass(frozen=True)
@@ -298,6 +381,26 @@ def _quantized(x: NDArray[np.float32], dtype: str) -> tuple[Array, NDArray[np.fl
     return np.rint(x / scale[:, None]).astype(np.int8), scale
 
 
+def _rows(x: Array, scale: NDArray[np.float32] | None, parts: int) -> dict[str, Any]:
+    """The arrays that depend on the rows alone, once their precision is chosen."""
+    whole = x.astype(np.float32) if scale is None else x * scale[:, None]
+    reach = np.sqrt((whole**2).sum(1).max(keepdims=True, initial=0))
+    return {"x": x, "scale": scale, "factors": unit_factors(whole, parts, scale), "reach": reach}
+
+
+def _distinct(ids: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The ids that occur, ascending."""
+    if not len(ids) or ids.min() < 0:
+        return np.unique(ids)
+    found = np.zeros(int(ids.max()) + 1, np.bool_)
+    found[ids] = True
+    return np.flatnonzero(found).astype(np.int32)
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(f"{path} is damaged, or not a file of encodings: encode the texts again.")
+
+
 def _concatenated(parts: tuple[Any, ...]) -> Any:
     return None if parts[0] is None else np.concatenate(parts)
 
@@ -309,23 +412,5 @@ def _encoded(texts: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]
     return np.frombuffer(bytearray(b"".join(encoded)), np.uint8), _starts(lengths)
 
 
-def _decoded(utf8: NDArray[np.uint8], start: NDArray[np.int64], number: int) -> str:
-    a, b = start[number : number + 2]
-    return utf8[a:b].tobytes().decode("utf-8", "surrogatepass")
-
-
 def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-
-
-_KINDS = {"<f4": "F32", "<f2": "F16", "|i1": "I8", "<i4": "I32", "<i8": "I64", "|u1": "U8"}
-_NUMBERS = {name: np.dtype(kind) for kind, name in _KINDS.items()}
-
-
-def _mapped(path: Path, base: int, entry: Mapping[str, Any]) -> Array:
-    kind, shape = _NUMBERS[entry["dtype"]], tuple(entry["shape"])
-    first, end = entry["data_offsets"]
-    if first < 0 or end - first != kind.itemsize * int(np.prod(shape, dtype=np.int64)):
-        raise ValueError
-    # Copy on write: PyTorch needs writable arrays, and the file must not change.
-    return np.memmap(path, kind, "c", base + first, shape) if end > first else np.zeros(shape, kind)

@@ -50,8 +50,8 @@ class Scorer(Protocol):
         """Encode right texts once, to score them with many left texts."""
         ...
 
-    def score_encoded(self, query: str, encodings: Encodings) -> Scores:
-        """The score of the query with every encoded text."""
+    def score_encoded(self, query: str, encodings: Encodings, top_k: int | None = None) -> Scores:
+        """The score of the query with every encoded text; with `top_k`, -inf for some that are not among the best."""
         ...
 
     def fingerprint(self) -> str:
@@ -91,7 +91,7 @@ class ModelScorer:
             model, tokenized, texts, dtype, name=self.name, fingerprint=self.fingerprint(), progress=progress
         )
 
-    def score_encoded(self, query: str, encodings: Encodings) -> Scores:
+    def score_encoded(self, query: str, encodings: Encodings, top_k: int | None = None) -> Scores:
         check_text("query", query)
         model = self._dual_encoder()
         if encodings.fingerprint != self.fingerprint():
@@ -99,7 +99,7 @@ class ModelScorer:
                 f"These encodings were made by another model ({encodings.model}): "
                 "rank with that model, or encode the texts again with this one."
             )
-        return score_encodings(model, self.tokenize([query], np.arange(1), _NO_TEXTS), encodings)
+        return score_encodings(model, self.tokenize([query], np.arange(1), _NO_TEXTS), encodings, top_k)
 
     def tokenize(self, texts: Sequence[str], left: TextNumbers, right: TextNumbers) -> TokenizedTexts:
         """These texts as ids, with a warning where some are truncated; `left` and `right` say how each is used."""

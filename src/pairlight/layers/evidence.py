@@ -7,8 +7,10 @@ import numpy as np
 from pairlight.kernels.native.pair_features import K1, B, WordTable
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
+from pairlight.layers.heads import kernel_head
 from pairlight.layers.interactions import Cosine, unit
 from pairlight.layers.layer import Layer, buffer
+from pairlight.layers.stored import WordsScorer
 from pairlight.layers.subwords import StaticEmbedding, static_units
 from pairlight.layers.topk import KMax
 from pairlight.layers.tracing import is_watched
@@ -151,6 +153,16 @@ class Evidence(Layer):
                 return self.features.of_tokens(WordTable(*static_units(xp.NAME), self.idf), left, right)
             f: Array = self.features(self.embed(left), self.embed(right), self.weights(left), self.weights(right))
         return f
+
+    def stored_scorer(self) -> WordsScorer:
+        """Scores stored texts in one pass over them."""
+        idf = array_namespace(self.idf).to_numpy(self.idf)
+        return WordsScorer(
+            lambda ids: WordTable(*static_units("numpy"), idf),
+            float(self.features.average_length),
+            self.features.k,
+            kernel_head(self.linear, None),
+        )
 
     def weights(self, tokens: Tokens) -> Array:
         """The idf of every subword, 0 under padding: [B, L]."""

@@ -1,7 +1,10 @@
 """An interaction and k-max pooling in one step, without storing the grid or the gradients of cells not kept."""
 
 from pairlight.layers.backends import array_namespace
+from pairlight.layers.heads import MLP, LinearScore, kernel_head
 from pairlight.layers.interactions import Interaction, Product
+from pairlight.layers.layer import Layer
+from pairlight.layers.stored import KMaxScorer, StoredScorer
 from pairlight.layers.topk import KMax
 from pairlight.layers.tracing import is_watched
 from pairlight.layers.types import Array, Seq
@@ -27,6 +30,16 @@ def fused_topk(interact: Interaction, aggregate: KMax, u: Seq, v: Seq) -> Array:
     R, at = v.x.shape[1], positions.clamp(min=0)
     cells = interact.cells(_words_at(u, at // R), _words_at(v, at % R), aggregate.k)  # [B, C, K]
     return xp.where(positions < 0, 0, cells).reshape(len(cells), -1)
+
+
+def stored_topk(interact: Interaction, aggregate: KMax, score: Layer) -> StoredScorer | None:
+    """score(aggregate(interact(u, v))) for stored v, in one pass over them where the interaction is a product."""
+    if not isinstance(interact, Product) or not isinstance(score, MLP | LinearScore):
+        return None
+    if not array_namespace(score.out.weight).has_kernels(score.out.weight) or is_watched(interact, aggregate, score):
+        return None
+    head = kernel_head(None, score) if isinstance(score, MLP) else kernel_head(score.out, None)
+    return KMaxScorer(interact, aggregate.k, head)
 
 
 def _largest_cells(interact: Interaction, k: int, u: Seq, v: Seq) -> tuple[Array, Array]:

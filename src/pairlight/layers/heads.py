@@ -1,5 +1,8 @@
 """Scoring heads: the score of a pair from one vector per pair, one per text, or one value per left word.   -> [B]"""
 
+from typing import Any
+
+from pairlight.kernels.native.head import Head
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.interactions import unit
@@ -28,6 +31,20 @@ class LinearScore(Layer):
     def forward(self, q: Array) -> Array:
         s: Array = self.out(q)[:, 0]
         return s
+
+
+def kernel_head(linear: Linear | None, network: MLP | None) -> Head:
+    """The score of a linear layer, plus that of a network, for kernels that score stored texts."""
+    weight, constant = (None, 0.0) if linear is None else (_arrays(linear)[0][0], float(_arrays(linear)[1][0]))
+    if network is None:
+        return Head.of(weight, constant)
+    (hidden, bias), (out, last) = _arrays(network.hidden), _arrays(network.out)
+    return Head.of(weight, constant + float(last[0]), hidden, bias, out[0])
+
+
+def _arrays(layer: Linear) -> tuple[Any, Any]:
+    to_numpy = array_namespace(layer.weight).to_numpy
+    return to_numpy(layer.weight), to_numpy(layer.bias)
 
 
 def score_layers(inputs: int, hidden: int) -> Layer:

@@ -42,6 +42,10 @@ class Factors(NamedTuple):
 class Product(Interaction):
     """Base class of interactions that are a product of factors, which are computed once per word."""
 
+    unit_parts: int = (
+        0  # parts of a vector of the right text that are divided by their lengths; the rest stays as it is
+    )
+
     def factors(self, u: Seq, v: Seq) -> Factors:
         raise TypeError(f"{type(self).__name__} defines no factors.")
 
@@ -86,6 +90,8 @@ def product(factors: Factors) -> Array:
 class Cosine(Product):
     """s_ij = u_i·v_j / (|u_i| |v_j|)"""
 
+    unit_parts = 1
+
     def factors(self, u: Seq, v: Seq) -> Factors:
         return Factors(unit(u.x)[:, :, None], unit(v.x)[:, :, None])
 
@@ -97,7 +103,7 @@ class CosinePerDirection(Product):
     vector is the forward state, the second half the backward state.
     """
 
-    channels = 2
+    channels = unit_parts = 2
 
     def factors(self, u: Seq, v: Seq) -> Factors:
         a, b = (unit(side.x.reshape(*side.x.shape[:2], 2, -1)) for side in (u, v))

@@ -139,7 +139,8 @@ class ProjectedEmbedding(Layer):
         _, units, norms, filled = kept
         needed = np.zeros_like(filled)
         for tokens in () if filled.all() else texts:
-            needed[xp.to_numpy(xp.where(tokens.mask, tokens.ids, PADDING)) // BLOCK] = True
+            of = array_namespace(tokens.ids)  # NumPy arrays for stored texts
+            needed[of.to_numpy(of.where(tokens.mask, tokens.ids, PADDING)) // BLOCK] = True
         for block in np.flatnonzero(needed & ~filled).tolist():
             at = slice(block * BLOCK, min((block + 1) * BLOCK, len(units)))
             rows = xp.arange(at.stop - at.start, self.project) + at.start

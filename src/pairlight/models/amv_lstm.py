@@ -3,11 +3,12 @@
 from typing import Annotated, Unpack
 
 from pairlight.layers.embedding import EmbeddingSettings, Gate, WordEmbedding
-from pairlight.layers.fused_topk import fused_topk
+from pairlight.layers.fused_topk import fused_topk, stored_topk
 from pairlight.layers.heads import score_layers
 from pairlight.layers.interactions import InteractionName, build_interaction
 from pairlight.layers.lstm import BiLSTM, ResidualBiLSTM
 from pairlight.layers.settings import Count, Size
+from pairlight.layers.stored import StoredScorer
 from pairlight.layers.topk import KMax
 from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
@@ -68,6 +69,9 @@ class AMVLSTM(DualEncoder[Seq]):
 
     def encode_right(self, tokens: Tokens) -> Seq:
         return self.encode(self.embed.right(tokens))
+
+    def stored_scorer(self) -> StoredScorer | None:
+        return stored_topk(self.interact, self.aggregate, self.score)
 
     def match(self, u: Seq, v: Seq) -> Array:
         return self.score(fused_topk(self.interact, self.aggregate, u, v))

@@ -8,6 +8,7 @@ from pairlight.data.pairs import Pairs
 from pairlight.layers.basic import Linear
 from pairlight.layers.embedding import WordEmbedding
 from pairlight.layers.layer import Layer
+from pairlight.layers.stored import StoredScorer
 from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.settings import declared_settings
 from pairlight.text.inputs import InputSpec
@@ -139,6 +140,15 @@ class DualEncoder(PairModel, Generic[Encoding]):
 
     def match(self, u: Encoding, v: Encoding) -> Array:
         raise TypeError(f"{type(self).__name__} defines no match.")
+
+    @property
+    def stores_words(self) -> bool:
+        """Whether only the words of a text are stored, because their vectors are looked up in a table."""
+        return False
+
+    def stored_scorer(self) -> StoredScorer | None:
+        """Scores stored texts in one pass over them; None where their encodings are matched in batches."""
+        return None
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         return self.match(self.encode_left(left), self.encode_right(right))

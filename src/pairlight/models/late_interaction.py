@@ -8,16 +8,19 @@ import numpy as np
 from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
+from pairlight.kernels.native.library import UNKNOWN_WORD
 from pairlight.kernels.native.pair_features import WordTable
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.evidence import FEATURES, PairFeatures, scaled_idf, start_linear, subword_idf
-from pairlight.layers.heads import MLP
+from pairlight.layers.heads import MLP, kernel_head
 from pairlight.layers.settings import Fraction, Size
+from pairlight.layers.stored import StoredScorer, WordsScorer
 from pairlight.layers.subwords import DIM, ProjectedEmbedding, ProjectedWords, TokenWeights
 from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import InputSpec
+from pairlight.text.subwords import subword_vectors
 from pairlight.text.tokenizer import SPECIAL, TokenizedTexts
 
 Units = Literal["subwords", "words"]
@@ -143,6 +146,26 @@ class LateInteraction(DualEncoder[Seq]):
 
     def match(self, u: Seq, v: Seq) -> Array:
         return self._score(self.features(u, v, self.weights(u), self.weights(v)))
+
+    @property
+    def stores_words(self) -> bool:
+        return isinstance(self.embed, ProjectedEmbedding)
+
+    def stored_scorer(self) -> StoredScorer | None:
+        embed, weight = self.embed, self.weights.weight
+        if not isinstance(embed, ProjectedEmbedding) or not self.features.can_fuse(weight, embed, self.weights):
+            return None
+        to_numpy = array_namespace(weight).to_numpy
+
+        def table(ids: Any) -> WordTable:
+            if len(ids) and not 0 <= ids.min() <= ids.max() < len(subword_vectors()):
+                raise InputError(UNKNOWN_WORD)
+            mask: Any = np.ones((1, len(ids)), np.bool_)
+            texts = Tokens(ids[None], mask)
+            return WordTable(*map(to_numpy, (*embed.unit_rows(texts), self.weights.of_vocabulary())))
+
+        head = kernel_head(self.linear, self.score)
+        return WordsScorer(table, float(self.features.average_length), self.features.k, head)
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         return self._score(self.linear_features(left, right))

@@ -3,11 +3,12 @@
 from typing import Annotated, Unpack
 
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
-from pairlight.layers.fused_topk import fused_topk
+from pairlight.layers.fused_topk import fused_topk, stored_topk
 from pairlight.layers.heads import score_layers
 from pairlight.layers.interactions import InteractionName, build_interaction, unit
 from pairlight.layers.lstm import BiLSTM, ResidualBiLSTM
 from pairlight.layers.settings import Count, Size
+from pairlight.layers.stored import StoredScorer
 from pairlight.layers.topk import KMax
 from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
@@ -72,6 +73,9 @@ class MVLSTM(DualEncoder[Seq]):
     def states(self, u: Seq) -> Seq:
         p = self.encode(u)
         return p.with_x(unit(p.x)) if self.unit_states else p
+
+    def stored_scorer(self) -> StoredScorer | None:
+        return stored_topk(self.interact, self.aggregate, self.score)
 
     def match(self, u: Seq, v: Seq) -> Array:
         return self.score(fused_topk(self.interact, self.aggregate, u, v))

@@ -10,6 +10,7 @@ from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.evidence import SUBWORDS, Evidence
 from pairlight.layers.layer import parameter
+from pairlight.layers.stored import KMaxScorer, StoredScorer, SumScorer
 from pairlight.layers.types import Array, EncodedText, Tokens
 from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.tokenizer import TokenizedTexts
@@ -86,6 +87,12 @@ class DualWithEvidence(WithEvidence, DualEncoder[Any]):
 
     def encode_right(self, tokens: Tokens) -> EncodedText:
         return EncodedText(self.own.encode_right(tokens), _subwords(tokens.subwords))
+
+    def stored_scorer(self) -> StoredScorer | None:
+        own, idf = self.own.stored_scorer(), self.evidence.idf
+        if not isinstance(own, KMaxScorer) or not self.evidence.features.can_fuse(idf, self.evidence.embed):
+            return None
+        return SumScorer(own, self.evidence.stored_scorer(), GAIN * float(self.weight))
 
     def match(self, u: EncodedText, v: EncodedText) -> Array:
         return self._sum(u.subwords, v.subwords, self.own.match(u.own, v.own))

@@ -54,3 +54,10 @@ def rows_contiguous(x: Array) -> Array:
 def contiguous(x: Array) -> Array:
     """The array itself if it is aligned and contiguous, otherwise a copy."""
     return x if x.flags.c_contiguous and x.flags.aligned else np.array(x, order="C")
+
+
+def aligned(rows: int, columns: int) -> Array:
+    """An uninitialized array of float32 that starts at a multiple of 64 bytes, as vectors in memory do."""
+    buffer = np.empty(rows * columns + 16, np.float32)
+    first = -buffer.ctypes.data % 64 // 4
+    return buffer[first : first + rows * columns].reshape(rows, columns)

@@ -18,7 +18,7 @@ LIBRARY = HERE / "_native.so"
 
 _FLAGS = ["-std=c++17", "-O3", "-fPIC", "-Wall", "-Wextra", "-Wno-psabi"]
 _AVX512 = ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mfma", "-mprefer-vector-width=512"]
-_WIDTHS = {"portable": (16, []), "avx2": (32, ["-mavx2", "-mfma"]), "avx512": (64, _AVX512)}
+_WIDTHS = {"portable": (16, []), "avx2": (32, ["-mavx2", "-mfma", "-mf16c"]), "avx512": (64, _AVX512)}
 
 
 class BuildError(Exception):

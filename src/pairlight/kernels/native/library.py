@@ -23,7 +23,10 @@ _KERNELS = "PAIRLIGHT_KERNELS"
 _THREADS = "PAIRLIGHT_THREADS"
 _BUILD = "python -m pairlight.kernels.native.build"
 
-_UNKNOWN_ID = 2  # what a kernel returns if it does not run out of memory but reads an id outside of its table
+# What a kernel returns if it does not run out of memory but reads an id outside of its table, or a text outside of all.
+_UNKNOWN_ID, _OUTSIDE = 2, 3
+UNKNOWN_WORD = "A word has an id that is not in the table of vectors."
+OUTSIDE = "The stored texts are damaged: one of them extends beyond all of them. Encode the texts again."
 
 _threads: int | None = None
 
@@ -52,7 +55,9 @@ class Native:
         """Run a kernel for float32 or float64 with the arguments in `call`."""
         code = self._function(kernel, dtype)(ctypes.byref(call))
         if code == _UNKNOWN_ID:
-            raise InputError("A word has an id that is not in the table of vectors.")
+            raise InputError(UNKNOWN_WORD)
+        if code == _OUTSIDE:
+            raise InputError(OUTSIDE)
         if code:
             raise MemoryError(f"The {kernel} kernel could not allocate memory: use smaller batches.")
 

@@ -8,7 +8,7 @@ import numpy as np
 from pairlight.core.errors import InputError
 from pairlight.kernels.native import check, library
 from pairlight.kernels.native.buffers import Array, address, contiguous, numbers, pointers
-from pairlight.kernels.native.library import Native
+from pairlight.kernels.native.library import UNKNOWN_WORD, Native
 
 K1, B = 1.2, 0.75  # of BM25
 NUMBERS = 9  # features before the largest cosines
@@ -96,7 +96,7 @@ def pair_features_reference(words: WordTable, pairs: TextPairs, average_length: 
         ids = pairs.left_ids[at, : pairs.left[at]], right_ids[: pairs.right[pair]]
         for each in ids:
             if each.size and not 0 <= each.min() <= each.max() < len(words.units):
-                raise InputError("A word has an id that is not in the table of vectors.")
+                raise InputError(UNKNOWN_WORD)
         (x, y), (left, right) = (words.units[each] for each in ids), (words.norms[each] for each in ids)
         r, q = (words.weights[np.where(each < len(words.weights), each, PADDING)] for each in ids)
         s, same = x @ y.T, ids[0][:, None] == ids[1]

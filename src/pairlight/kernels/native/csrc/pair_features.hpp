@@ -3,7 +3,7 @@
 // Nothing as large as the vectors of a text is written. What depends on a left text only is computed once for it, and
 // what depends on a left text and one word of a right text is computed once for all right texts with that word.
 #pragma once
-#include "kmax.hpp"
+#include "largest.hpp"
 #include "tile.hpp"
 
 namespace PAIRLIGHT_WIDTH {
@@ -57,7 +57,6 @@ class PairFeaturesRun {
   static constexpr int64_t KEPT = 512 * 1024;  // bytes of these cells, which then stay in the cache
   static constexpr int MOST = 8;               // rows of the highest tile
   static constexpr int NUMBERS = 9;            // features before the k largest cells
-  static constexpr int SOME = 64;              // cells that are sorted by comparing each with each
 
   // The buffers of a task.
   struct Memory {
@@ -332,7 +331,7 @@ class PairFeaturesRun {
     const int m = of.m, maxima = least(m, n) ? greatest(m, n) : 0;
     T reached = -T(INFINITY);
     if (maxima >= call.k) {
-      reached = bound(m > n ? (const T *)(V *)memory.rows : (const T *)memory.columns, maxima);
+      reached = kth_largest(m > n ? (const T *)(V *)memory.rows : (const T *)memory.columns, maxima, call.k);
       T *found = memory.found;
       int held = 0;
       for (int j = 0; j < n && held <= SOME; j++) {
@@ -344,44 +343,13 @@ class PairFeaturesRun {
             for (int l = 0; l < L; l++) found[held] = x[l], held += x[l] >= reached;  // without branches
         }
       }
-      if (held >= call.k && held <= SOME) return sort(found, held, out);
+      if (held >= call.k && held <= SOME) return sort_largest(found, held, call.k, out);
     }
     Best<T> all_cells{out, memory.ignored, call.k};
     for (int j = 0; j < n && m; j++)
       if (!(memory.columns[j] < reached))
         all_cells.row((const T *)(memory.cells + int64_t(where[j]) * of.vectors), m, 0, reached);
     all_cells.close();
-  }
-
-  // The k-th largest of n numbers: the smallest of those that fewer than k others exceed. Each lane counts for one.
-  T bound(const T *x, int n) const {
-    V smallest = all(T(INFINITY));
-    for (int i = 0; i < n; i += L) {
-      V own = all(-T(INFINITY));
-      memcpy(&own, x + i, i + L <= n ? BYTES : (n - i) * sizeof(T));
-      I exceeded = {};
-      for (int j = 0; j < n; j++) exceeded -= all(x[j]) > own;
-      smallest = (exceeded < int32_t(call.k)) & (own > all(-T(INFINITY))) ? smaller(own, smallest) : smallest;
-    }
-    T least = smallest[0];
-    for (int l = 1; l < L; l++) least = smallest[l] < least ? smallest[l] : least;
-    return least;
-  }
-
-  // Writes the k largest of n numbers, largest first. The place of each is the number of those before it.
-  void sort(const T *x, int n, T *out) const {
-    for (int i = 0; i < n; i += L) {
-      V own = {};
-      memcpy(&own, x + i, i + L <= n ? BYTES : (n - i) * sizeof(T));
-      I before = {}, number;
-      for (int l = 0; l < L; l++) number[l] = i + l;
-      for (int j = 0; j < n; j++) {
-        const V other = all(x[j]);
-        before -= (other > own) | ((other == own) & (number > j));
-      }
-      for (int l = 0; l < L && i + l < n; l++)
-        if (before[l] < call.k) out[before[l]] = own[l];
-    }
   }
 };
 

@@ -12,7 +12,7 @@
 
 #include <utility>
 
-#if defined(__AVX2__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -53,6 +53,14 @@ INLINE Vector<T> all_of(T x, std::integer_sequence<int, J...>) {
 template <class T>
 INLINE Vector<T> all(T x) {
   return all_of<T>(x, std::make_integer_sequence<int, LANES<T>>());
+}
+
+template <int... J>
+INLINE Integers<float> all_integers_of(int32_t x, std::integer_sequence<int, J...>) {
+  return Integers<float>{((void)J, x)...};
+}
+INLINE Integers<float> all_integers(int32_t x) {
+  return all_integers_of(x, std::make_integer_sequence<int, LANES<float>>());
 }
 
 // If an argument is NaN, both return the second: with the constant first, NaN is propagated.

@@ -6,6 +6,8 @@
 #include "product_kmax.hpp"
 #include "product_max_backward.hpp"
 #include "spatial_gru_backward.hpp"
+#include "stored_kmax.hpp"
+#include "stored_words.hpp"
 #include "token_matches.hpp"
 
 using namespace PAIRLIGHT_WIDTH;
@@ -52,3 +54,6 @@ EXPORT int JOIN(token_matches, f32, PAIRLIGHT_WIDTH)(const TokenMatches *call) {
 EXPORT int JOIN(pair_features, f32, PAIRLIGHT_WIDTH)(const PairFeatures<float> *call) {
   return PairFeaturesRun<float>::run(*call);
 }
+EXPORT int JOIN(stored_kmax, f32, PAIRLIGHT_WIDTH)(const StoredKMax *call) { return StoredKMaxRun::run(*call); }
+EXPORT int JOIN(word_cells, f32, PAIRLIGHT_WIDTH)(const WordCells *call) { return WordCellsRun::run(*call); }
+EXPORT int JOIN(stored_words, f32, PAIRLIGHT_WIDTH)(const StoredWords *call) { return StoredWordsRun::run(*call); }
