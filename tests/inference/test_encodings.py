@@ -9,6 +9,7 @@ import torch
 from models.toy import CASES, Case, bare
 from pairlight import Collection, InputError, Matcher
 from pairlight.inference.encodings import Encodings, agreement
+from pairlight.layers.stored import LEFT_OUT
 from pairlight.models import MODELS, model_class
 from pairlight.models.base import DualEncoder
 from toy_pairs import WORDS, overlap
@@ -202,7 +203,7 @@ def test_the_best_texts_are_those_of_all_scores_though_others_are_left_out(pairs
     matcher.scorer.model.evidence.init_weights()
     encodings = matcher.encode(collection(800), dtype=dtype)
     every, best = matcher.score_encoded(QUERY, encodings), matcher.scorer.score_encoded(QUERY, encodings, top_k=10)
-    left_out = np.isneginf(best)
+    left_out = best == LEFT_OUT
     assert 0.2 < left_out.mean() < 1
     np.testing.assert_array_equal(best[~left_out], every[~left_out])
     order = np.argsort(-every, kind="stable")[:10]
@@ -213,14 +214,20 @@ def test_the_best_texts_of_subwords_are_those_of_all_scores_though_others_are_le
     matcher = Matcher("late-interaction")
     encodings = matcher.encode(collection(800))
     every, best = matcher.score_encoded(QUERY, encodings), matcher.scorer.score_encoded(QUERY, encodings, top_k=5)
-    assert np.isneginf(best).any()
+    assert (best == LEFT_OUT).any()
     order = np.argsort(-every, kind="stable")[:5]
     assert [each["corpus_id"] for each in matcher.rank(QUERY, encodings, top_k=5)] == order.tolist()
 
 
 @pytest.mark.filterwarnings("ignore:.*words and were truncated")
 @pytest.mark.parametrize(
-    "case", [case for case in cases if case.name in ("mv-lstm", "amv-lstm", "late-interaction")], ids=str
+    "case",
+    [
+        case
+        for case in cases
+        if case.name in ("mv-lstm", "amv-lstm", "late-interaction") and case.settings.get("units") != "words"
+    ],
+    ids=str,
 )
 def test_one_pass_gives_the_scores_of_batches(case, pairs, monkeypatch):
     matcher = scrambled(case, pairs)

@@ -312,7 +312,7 @@ def encode_right_texts(
 def score_encodings(
     model: DualEncoder[Any], query: TokenizedTexts, encodings: Encodings, top: int | None = None
 ) -> NDArray[np.float32]:
-    """The score of one left text with every encoded text; -inf for some that are not among the best `top`."""
+    """The score of one left text with every encoded text; LEFT_OUT for some not among the best `top`."""
     model.eval()
     if not len(encodings):
         return np.zeros(0, np.float32)

@@ -51,7 +51,7 @@ class Scorer(Protocol):
         ...
 
     def score_encoded(self, query: str, encodings: Encodings, top_k: int | None = None) -> Scores:
-        """The score of the query with every encoded text; with `top_k`, -inf for some that are not among the best."""
+        """The score of the query with every encoded text; with `top_k`, LEFT_OUT for some not among the best."""
         ...
 
     def fingerprint(self) -> str:

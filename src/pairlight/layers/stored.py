@@ -16,6 +16,7 @@ from pairlight.layers.interactions import EPSILON, Product
 from pairlight.layers.types import EncodedText, Seq
 
 Scores = NDArray[np.float32]
+LEFT_OUT = np.finfo(np.float32).min  # the score of a text that is known not to be among the best
 FIRST = 64  # texts that are scored before any is left out
 
 
@@ -37,7 +38,7 @@ class StoredScorer(Protocol):
         ...
 
     def scores(self, u: Any, stored: Stored, top: int | None = None) -> Scores:
-        """The scores of one left text with all stored ones; -inf for some that are not among the best `top`."""
+        """The scores of one left text with all stored ones; LEFT_OUT for some not among the best `top`."""
         ...
 
 
@@ -129,7 +130,7 @@ class SumScorer:
 def best_scores(
     bound: Callable[[], Scores], score: Callable[[NDArray[np.int64] | None], Scores], top: int, texts: int
 ) -> Scores:
-    """The scores of all texts that could be among the best `top`, and -inf for those whose bounds are too low.
+    """The scores of all texts that could be among the best `top`, and LEFT_OUT for those whose bounds are too low.
 
     The texts with the highest bounds are scored first. Then no text is scored whose bound is lower than `top` scores.
     """
@@ -138,7 +139,7 @@ def best_scores(
         return score(None)
     bounds = bound()
     order = np.argpartition(-bounds, first)[:first]
-    scores = np.full(len(bounds), -np.inf, np.float32)
+    scores = np.full(len(bounds), LEFT_OUT, np.float32)
     scores[order] = score(order)
     reached = np.partition(scores[order], -top)[-top]
     rest = ~(bounds < reached)  # NaN is not left out
