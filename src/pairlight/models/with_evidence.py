@@ -92,7 +92,7 @@ class DualWithEvidence(WithEvidence, DualEncoder[Any]):
         own, idf = self.own.stored_scorer(), self.evidence.idf
         if not isinstance(own, KMaxScorer) or not self.evidence.features.can_fuse(idf, self.evidence.embed):
             return None
-        return SumScorer(own, self.evidence.stored_scorer(), GAIN * float(self.weight))
+        return SumScorer(own, self.evidence.stored_scorer(), GAIN * float(self.weight[0]))
 
     def match(self, u: EncodedText, v: EncodedText) -> Array:
         return self._sum(u.subwords, v.subwords, self.own.match(u.own, v.own))
