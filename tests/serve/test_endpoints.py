@@ -195,7 +195,7 @@ def test_a_client_that_goes_away_costs_no_further_work(server):
     address = urlsplit(server.url)
     body = json.dumps({"query": QUERY, "documents": TEXTS * 7, "relevant_spans": True}).encode()
     with socket.create_connection((address.hostname, address.port)) as connection:
-        head = f"POST /v2/rerank HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+        head = f"POST /v2/rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
         connection.sendall(head.encode() + body)
     before = sum(each.get("status") == 499 for each in server.events())
     for _ in range(100):
@@ -234,7 +234,7 @@ def test_the_explanation_of_documents_is_a_page(server):
 def test_a_slow_client_does_not_hold_up_others(server):
     address = urlsplit(server.url)
     with socket.create_connection((address.hostname, address.port)) as slow:
-        slow.sendall(b"POST /rerank HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        slow.sendall(b"POST /rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{")
         assert server.post("/rerank", {"query": QUERY, "texts": TEXTS}).status == 200
 
 
@@ -253,7 +253,7 @@ def test_what_is_not_http_is_answered_with_json(server):
 
 def test_more_connections_than_the_limit_are_refused_with_json(server):
     address = urlsplit(server.url)
-    request = b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    request = b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
     held = [socket.create_connection((address.hostname, address.port), timeout=20) for _ in range(MAX_CONNECTIONS)]
     status, body = raw_answer(server, request)
     for each in held:
