@@ -4,21 +4,35 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
 
-from benchmarks import comparisons, growth, machine
+from benchmarks import comparisons, growth, machine, search
 from benchmarks.every_model import every_model
 from benchmarks.kernel_speed import kernel_speed
 from benchmarks.report import goals, report
+from benchmarks.serving import serving
 from benchmarks.stored_encodings import stored_encodings
 from benchmarks.subword_ranking import subword_ranking
 from pairlight.core.errors import InputError, unknown_name
 from pairlight.core.files import write_json, write_text
 from pairlight.models import MODELS, model_class
 
-PARTS = ("models", "double-loop", "packed", "cross-encoders", "subwords", "kernels", "encodings", "growth", "start")
+PARTS = (
+    "models",
+    "double-loop",
+    "packed",
+    "cross-encoders",
+    "subwords",
+    "kernels",
+    "encodings",
+    "growth",
+    "start",
+    "serving",
+    "search",
+)
 
 
 def main() -> None:
@@ -78,6 +92,11 @@ def run(quick: bool, models: list[str], parts: list[str], out: Path | None) -> N
     if "start" in parts:
         results["start"] = machine.cold_start(rounds, say)
         results["installed_mb"] = machine.installed_megabytes()
+    if "serving" in parts:
+        results["serving"] = serving(rounds, say, 1.0 if quick else 5.0)
+    if "search" in parts:
+        with TemporaryDirectory() as index:
+            results["search"] = search.measure(20_000 if quick else 1_000_000, Path(index, "index"), say)
     results["goals"] = goals(results)
     results["seconds"] = time.perf_counter() - started
     write_json(folder / "results.json", results)

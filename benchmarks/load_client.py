@@ -44,21 +44,26 @@ class _Connection:
 
     async def post(self, path: str, body: bytes) -> int:
         """The status of the answer, which is read to its end; 0 where the connection fails."""
+        is_new = self._streams is None
         try:
-            if self._streams is None:
-                self._streams = await asyncio.open_connection(self._host, self._port)
-            reader, writer = self._streams
-            writer.write(b"POST %b HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % (path.encode(), len(body)))
-            writer.write(body)
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
-            await reader.readexactly(int(length))
-            if b"connection: close" in head:
-                self.close()
-            return int(head.split(b" ", 2)[1])
+            return await self._post(path, body)
         except (OSError, asyncio.IncompleteReadError):
             self.close()
-            return 0
+            # The server has closed a connection that was idle: as every client, try once with a new one.
+            return 0 if is_new else await self.post(path, body)
+
+    async def _post(self, path: str, body: bytes) -> int:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self._host, self._port)
+        reader, writer = self._streams
+        writer.write(b"POST %b HTTP/1.1\r\nHost: localhost\r\n" % path.encode())
+        writer.write(b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        length = head.partition(b"content-length:")[2].partition(b"\r\n")[0]
+        await reader.readexactly(int(length))
+        if b"connection: close" in head:
+            self.close()
+        return int(head.split(b" ", 2)[1])
 
     def close(self) -> None:
         if self._streams is not None:

@@ -125,7 +125,10 @@ class ModelScorer:
         """These texts as ids: as the model reads them, and as subwords where it has evidence."""
         tokenized = self.tokenizer.tokenize(texts, self.max_length)
         if self.oov_vectors is not None and isinstance(self.tokenizer, Tokenizer):
-            tokenized = replace(tokenized, oov=self.oov_vectors(self.tokenizer.oov_words(texts, self.max_length)))
+            owner = np.repeat(np.arange(len(texts)), tokenized.lengths)
+            with_oov = np.unique(owner[tokenized.ids >= self.tokenizer.vocab_size]).tolist()
+            words = self.tokenizer.oov_words([texts[t] for t in with_oov], self.max_length)
+            tokenized = replace(tokenized, oov=self.oov_vectors(words))
         if not self.model.reads_subwords:
             return tokenized
         if isinstance(self.tokenizer, Tokenizer) and self.tokenizer.inputs.parse_brackets:

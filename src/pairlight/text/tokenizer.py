@@ -36,6 +36,7 @@ _WORD = (
 # The cache of split chunks (text between two spaces): how many chunks, and the longest that is cached. Both bound its
 # memory, also for texts written without spaces.
 MAX_CHUNKS, MAX_CHUNK_LENGTH = 2**17, 20
+_ID_BYTES = array("i").itemsize
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ class Tokenizer:
         self.ids: dict[str, int] = backend.get_vocab()
         self.splitter = WordSplitter(backend)
         self.split = self.splitter.split
+        self._chunk_ids: dict[str, bytes] = {}
 
     @classmethod
     def fit(cls, texts: Iterable[str], inputs: InputSpec, *, min_count: int = 1) -> Self:
@@ -154,6 +156,8 @@ class Tokenizer:
 
         Where the model reads parse trees, brackets around a text are its tree; a text that is truncated loses it.
         """
+        if self.inputs.input_kind == "words" and not self.inputs.parse_brackets:
+            return self._tokenize_by_chunk(texts, limit, progress)
         numbers: dict[str, int] = {}
         number = self._numberer(numbers)
         flat = array("i")
@@ -174,6 +178,29 @@ class Tokenizer:
         ids = np.array(flat, np.int32)
         ngrams = None if self.inputs.input_kind == "words" else self._ngram_table(numbers)
         return TokenizedTexts(ids, start, truncated, ngrams, _aligned_joins(ids, start, joins))
+
+    def _tokenize_by_chunk(self, texts: Sequence[str], limit: int, progress: Progress | None) -> TokenizedTexts:
+        """The same for words, whose ids do not depend on other words: those of chunks seen before are looked up."""
+        number, known = self._numberer({}), self._chunk_ids
+        parts: list[bytes] = []
+        truncated, most = 0, limit * _ID_BYTES
+        for t, text in enumerate(texts):
+            found = []
+            for chunk in text.split(" "):
+                ids = known.get(chunk)
+                if ids is None:
+                    ids = array("i", number(self.split(chunk))).tobytes()
+                    if len(chunk) <= MAX_CHUNK_LENGTH and len(known) < MAX_CHUNKS:
+                        known[chunk] = ids
+                found.append(ids)
+            whole = b"".join(found) or array("i", number([""])).tobytes()
+            truncated += len(whole) > most
+            parts.append(whole[:most])
+            if progress is not None and t % 1000 == 999:
+                progress((t + 1) / len(texts))
+        start = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(each) // _ID_BYTES for each in parts], out=start[1:])
+        return TokenizedTexts(np.frombuffer(bytearray().join(parts), np.int32), start, truncated)
 
     def oov_words(self, texts: Iterable[str], limit: int) -> dict[int, str]:
         """The words of these texts that are not in the vocabulary, by their ids."""

@@ -78,8 +78,11 @@ def choose_vectors(texts: Sequence[str]) -> str:
 def subword_sums(words: Sequence[str]) -> Vectors:
     """The sum of the static vectors of each word's subwords, which every word has."""
     tokenized = SUBWORDS.tokenize(words, _MAX_SUBWORDS)
-    table, rows = subword_vectors(), np.zeros((len(words), subword_vectors().shape[1]), np.float32)
-    np.add.at(rows, np.repeat(np.arange(len(words)), tokenized.lengths), table[tokenized.ids].astype(np.float32))
+    table, lengths = subword_vectors(), tokenized.lengths
+    rows = table[tokenized.ids[tokenized.start[:-1]]].astype(np.float32)  # every word has a subword
+    for place in range(1, int(lengths.max(initial=0))):
+        longer = np.flatnonzero(lengths > place)
+        rows[longer] += table[tokenized.ids[tokenized.start[longer] + place]]
     return Vectors(list(words), rows, np.ones(len(words), np.bool_))
 
 
