@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 
+from pairlight import Matcher
 from pairlight.layers.bm25 import BM25Score
 from pairlight.layers.types import Tokens
+from pairlight.text.tokenizer import TokenizedTexts
 
 VOCAB = 6
 
@@ -50,3 +52,34 @@ def test_one_left_text_may_be_paired_with_several_right_texts(score):
     torch.testing.assert_close(
         score(tokens(LEFT), tokens([*RIGHT, *RIGHT])), score(tokens([*LEFT, *LEFT]), tokens([*RIGHT, *RIGHT]))
     )
+
+
+def test_the_index_gives_the_scores_of_all_pairs(score):
+    g = np.random.default_rng(0)
+    texts = [g.integers(0, VOCAB + 4, n) for n in g.integers(1, 20, 30)]
+    tokenized = TokenizedTexts(
+        np.concatenate(texts).astype(np.int32), np.concatenate([[0], np.cumsum([len(text) for text in texts])]), 0
+    )
+    left, right = g.integers(0, 4, 200), g.integers(3, 30, 200)
+    left_texts, right_texts = ([texts[i].tolist() for i in side] for side in (left, right))
+    expected = score(tokens(left_texts), tokens(right_texts))
+    found = score.index_scores(tokenized, left, right)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected.numpy(), rtol=1e-6, atol=1e-6)
+    assert score.index_scores(tokenized, left[:0], right[:0]).shape == (0,)
+
+
+def test_ranking_uses_the_index_and_pairs_of_distinct_texts_do_not(pairs, monkeypatch):
+    matcher = Matcher("bm25").fit(pairs, pairs, progress=False)
+    calls = []
+    index_scores = BM25Score.index_scores
+    monkeypatch.setattr(BM25Score, "index_scores", lambda *given: calls.append(given) or index_scores(*given))
+    texts = [f"bama dama {i}" for i in range(40)]
+    ranked = matcher.rank("bama 7", texts)
+    assert ranked[0]["corpus_id"] == 7
+    assert len(calls) == 1
+    alone = [float(matcher.predict([("bama 7", texts[each["corpus_id"]])])[0]) for each in ranked]
+    np.testing.assert_allclose([each["score"] for each in ranked], alone, rtol=1e-6)
+    calls.clear()
+    matcher.predict([(f"left {i}", text) for i, text in enumerate(texts)])
+    assert not calls

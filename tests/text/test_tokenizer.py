@@ -1,5 +1,8 @@
 """Texts are split into words, and words are mapped to ids."""
 
+import itertools
+import random
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -153,3 +156,38 @@ def test_a_word_is_known_if_one_of_its_ngrams_is():
     tokenizer = Tokenizer.fit(["candy"], InputSpec("trigrams"))
     assert tokenizer.knows("cat")
     assert not tokenizer.knows("dog")
+
+
+@pytest.mark.parametrize("limit", [1, 5, 50])
+def test_the_first_words_of_a_long_text_are_those_of_the_whole_text(limit):
+    g = random.Random(limit)
+    odd = [
+        "",
+        " ",
+        "\t",
+        "猫" * 500,
+        "x" * 5000,
+        "1,2.3," * 300,
+        "it's don't " * 50,
+        "ﬁ ½ é\u0301\u0301" * 40,
+        "...!?" * 400,
+    ]
+    odd += ["".join(g.choice("ab 1.,'猫\u0301éﬁ\u200d\n") for _ in range(g.randint(0, 4000))) for _ in range(100)]
+    tokenizer = Tokenizer.fit(odd[::2], InputSpec())
+    for _ in range(2):  # the second time, chunks are looked up
+        found = tokenizer.tokenize(odd, limit)
+        words = [WordSplitter().split(text) or [""] for text in odd]
+        expected = [tokenizer._numberer({})(each[:limit]) for each in words]
+        assert [found.ids[a:b].tolist() for a, b in itertools.pairwise(found.start)] == expected
+        assert found.truncated == sum(len(each) > limit for each in words)
+    oov = {id_ for ids in expected for id_ in ids if id_ >= len(tokenizer.ids)} - set(tokenizer._numberer({})([""]))
+    assert tokenizer.oov_words(odd, limit).keys() == oov
+
+
+def test_the_rest_of_a_long_text_is_not_split(monkeypatch):
+    tokenizer = Tokenizer.fit(["a b"], InputSpec())
+    read = []
+    split = WordSplitter.split
+    monkeypatch.setattr(WordSplitter, "split", lambda self, text: read.append(len(text)) or split(self, text))
+    assert tokenizer.tokenize(["word " * 10**6, "猫" * 10**6], 50).truncated == 2
+    assert sum(read) < 10**4

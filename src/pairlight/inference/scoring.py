@@ -11,6 +11,7 @@ from pairlight.data.batching import batches_by_length
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.collate import collate
 from pairlight.layers.ragged import Ragged
+from pairlight.layers.tracing import is_watched
 from pairlight.layers.types import Array, EncodedText, Seq, Tokens
 from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.tokenizer import TokenizedTexts
@@ -21,6 +22,7 @@ MAX_CELLS = 2**20  # grid cells of a batch, padding included, which bounds memor
 MAX_ENCODED = 2**17  # words whose encodings are held at a time
 MIN_PAIRS = 1024  # pairs scored together at least, so that sorting by length pays
 REUSE_BELOW = 0.8  # distinct texts per pair above which looking up an encoding costs more than it saves
+ALL_WITH_ALL = 4  # possible pairs for each of those given, up to which an index of right texts pays
 
 Encode = Callable[[Tokens], Any]
 TextNumbers = NDArray[np.integer]
@@ -47,6 +49,9 @@ def score_pairs(model: PairModel, texts: TokenizedTexts, left: TextNumbers, righ
 
 
 def _score_pairs(model: PairModel, texts: TokenizedTexts, left: TextNumbers, right: TextNumbers) -> NDArray[np.float32]:
+    lexical = model.lexical_layer()
+    if lexical is not None and not is_watched(lexical) and _all_with_all(left, right):
+        return lexical.index_scores(texts, left, right)
     lookup = isinstance(model, DualEncoder) and model.encodes_by_lookup
     if isinstance(model, DualEncoder) and not lookup:
         reuse = [len(np.unique(side)) <= REUSE_BELOW * len(side) for side in (left, right)]
@@ -61,6 +66,11 @@ def _score_pairs(model: PairModel, texts: TokenizedTexts, left: TextNumbers, rig
         batch = model(collate(texts, lefts, device), collate(texts, right[rows], device))
         scores[rows] = to_numpy(batch)
     return scores
+
+
+def _all_with_all(left: TextNumbers, right: TextNumbers) -> bool:
+    """Whether most left texts are paired with most right texts, as where one query ranks many texts."""
+    return len(np.unique(left)) * len(np.unique(right)) <= ALL_WITH_ALL * len(left)
 
 
 def encode_texts(encode: Encode, texts: TokenizedTexts, numbers: TextNumbers, device: Any) -> Ragged:

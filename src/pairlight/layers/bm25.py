@@ -1,8 +1,14 @@
 """BM25: the lexical score of a document for a query."""
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.layer import Layer, buffer
 from pairlight.layers.types import Array, Tokens
+from pairlight.text.tokenizer import TokenizedTexts
 
 
 class BM25Score(Layer):
@@ -29,7 +35,43 @@ class BM25Score(Layer):
         scores = self.idf[xp.clip(words, high=self.vocab)] * tf / (tf + self.saturation(right)[:, None])
         return xp.where(mask, scores, 0)
 
+    def index_scores(self, texts: TokenizedTexts, left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
+        """The scores of pairs of texts by an inverted index of the right ones, which reads only shared words: [B]."""
+        if not len(left):
+            return np.zeros(0, np.float32)
+        to_numpy = array_namespace(self.idf).to_numpy
+        idf, average = to_numpy(self.idf).astype(np.float64), float(to_numpy(self.average_length))
+        documents, document = np.unique(right, return_inverse=True)  # [B] the document of each pair
+        lengths = texts.lengths[documents]
+        words, at = _rows(texts, documents), np.repeat(np.arange(len(documents)), lengths)
+        asked = np.isin(words, _rows(texts, np.unique(left)))
+        # One posting for each distinct word of a document, sorted by word: the document, and how often it has the word.
+        keys, tf = np.unique(words[asked] * np.int64(len(documents)) + at[asked], return_counts=True)
+        posting_word, posting_document = np.divmod(keys, len(documents))
+        saturation = self.k1 * (1 - self.b + self.b * lengths / average)
+        weight = tf / (tf + saturation[posting_document])  # of a posting, without the idf of its word
+        scores = np.zeros(len(left), np.float64)
+        queries, query = np.unique(left, return_inverse=True)
+        order = np.argsort(query, kind="stable")
+        ends = np.searchsorted(query[order], np.arange(len(queries)), "right")
+        found = np.zeros(len(documents), np.float64)
+        for number, pairs in zip(queries.tolist(), np.split(order, ends[:-1]), strict=True):
+            found[:] = 0
+            for word in texts.ids[texts.start[number] : texts.start[number + 1]].tolist():
+                a, b = np.searchsorted(posting_word, [word, word + 1])
+                found[posting_document[a:b]] += idf[min(word, self.vocab)] * weight[a:b]
+            scores[pairs] = found[document[pairs]]
+        return scores.astype(np.float32)
+
     def saturation(self, right: Tokens) -> Array:
         """k1 (1 - b + b m / average m): the term frequency at which a word adds half of its idf.   [B]"""
         lengths = array_namespace(right.ids).cast(right.lengths, self.idf)
         return self.k1 * (1 - self.b + self.b * lengths / self.average_length)
+
+
+def _rows(texts: TokenizedTexts, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """The words of these texts, text after text."""
+    lengths = texts.lengths[numbers]
+    first = np.cumsum(lengths) - lengths
+    at = np.arange(int(lengths.sum())) + np.repeat(texts.start[numbers] - first, lengths)
+    return texts.ids[at].astype(np.int64)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from pairlight.data.pairs import Pairs
 from pairlight.layers.basic import Linear
+from pairlight.layers.bm25 import BM25Score
 from pairlight.layers.embedding import WordEmbedding
 from pairlight.layers.layer import Layer
 from pairlight.layers.stored import StoredScorer
@@ -108,6 +109,10 @@ class PairModel(Layer):
     def without_evidence(self) -> "PairModel":
         """The model itself, where evidence is added to its score."""
         return self
+
+    def lexical_layer(self) -> BM25Score | None:
+        """The layer that is the whole model, where a score is a sum over shared words; most models have none."""
+        return None
 
     def linear_layer(self) -> Linear | None:
         """A layer that is fitted to the training pairs before the model is trained; most models have none."""

@@ -39,5 +39,8 @@ class BM25(PairModel):
         idf = bm25_idf(document_frequency(texts, documents, self.score.vocab), len(documents))
         self.score.load_state_dict({"idf": idf, "average_length": texts.lengths[documents].mean()})
 
+    def lexical_layer(self) -> BM25Score:
+        return self.score
+
     def forward(self, left: Tokens, right: Tokens) -> Array:
         return self.score(left, right)

@@ -36,7 +36,8 @@ _WORD = (
 # The cache of split chunks (text between two spaces): how many chunks, and the longest that is cached. Both bound its
 # memory, also for texts written without spaces.
 MAX_CHUNKS, MAX_CHUNK_LENGTH = 2**17, 20
-_ID_BYTES = array("i").itemsize
+_CHARACTERS = 32  # read at first per word that is kept, so that the cost of a long text has a bound
+_ID_BYTES = 4  # of an id, an int32
 
 
 @dataclass(frozen=True)
@@ -94,13 +95,28 @@ class WordSplitter:
             words += self._split_chunk(chunk) if found is None else found
         return words
 
+    def first_words(self, text: str, limit: int) -> list[str]:
+        """At least the first `limit` words, and one more if there are more; the rest of a long text is not read."""
+        read = _CHARACTERS * (limit + 1)
+        while read < len(text):
+            words = self.split(text[:read])
+            # The end of what was read may be in the middle of a word, or of a character and its marks.
+            if len(words) > limit + 2:
+                return words[: limit + 1]
+            read *= 4
+        return self.split(text)
+
     def words(self, text: str) -> list[str]:
         """The words of a text without punctuation marks and symbols."""
         return [word for word in self.split(text) if word.isalnum() or any(map(str.isalnum, word))]
 
-    def _split_chunk(self, chunk: str) -> list[str]:
+    def split_chunk(self, chunk: str) -> list[str]:
+        """The words of a text without spaces; not from the cache."""
         normal = self.backend.normalizer.normalize_str(chunk)
-        words = [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
+        return [word for word, _ in self.backend.pre_tokenizer.pre_tokenize_str(normal)]
+
+    def _split_chunk(self, chunk: str) -> list[str]:
+        words = self.split_chunk(chunk)
         if len(chunk) <= MAX_CHUNK_LENGTH and len(self.chunks) < MAX_CHUNKS:
             self.chunks[chunk] = words
         return words
@@ -115,7 +131,7 @@ class Tokenizer:
         self.ids: dict[str, int] = backend.get_vocab()
         self.splitter = WordSplitter(backend)
         self.split = self.splitter.split
-        self._chunk_ids: dict[str, bytes] = {}
+        self._chunk_ids: dict[str, bytes] = {}  # of words: the ids of chunks, bounded like the splitter's cache
 
     @classmethod
     def fit(cls, texts: Iterable[str], inputs: InputSpec, *, min_count: int = 1) -> Self:
@@ -157,7 +173,7 @@ class Tokenizer:
         Where the model reads parse trees, brackets around a text are its tree; a text that is truncated loses it.
         """
         if self.inputs.input_kind == "words" and not self.inputs.parse_brackets:
-            return self._tokenize_by_chunk(texts, limit, progress)
+            return self._tokenize_words(texts, limit, progress)
         numbers: dict[str, int] = {}
         number = self._numberer(numbers)
         flat = array("i")
@@ -165,7 +181,7 @@ class Tokenizer:
         start = np.zeros(len(texts) + 1, np.int64)
         truncated = 0
         for t, text in enumerate(texts):
-            words, tree = self._words(text)
+            words, tree = self._words(text, limit)
             if tree is not None:
                 joins[t] = tree
             if len(words) > limit:
@@ -179,38 +195,50 @@ class Tokenizer:
         ngrams = None if self.inputs.input_kind == "words" else self._ngram_table(numbers)
         return TokenizedTexts(ids, start, truncated, ngrams, _aligned_joins(ids, start, joins))
 
-    def _tokenize_by_chunk(self, texts: Sequence[str], limit: int, progress: Progress | None) -> TokenizedTexts:
-        """The same for words, whose ids do not depend on other words: those of chunks seen before are looked up."""
-        number, known = self._numberer({}), self._chunk_ids
-        parts: list[bytes] = []
-        truncated, most = 0, limit * _ID_BYTES
+    def _tokenize_words(self, texts: Sequence[str], limit: int, progress: Progress | None) -> TokenizedTexts:
+        """`tokenize` for words, of which most are looked up with the ids of all words between two spaces."""
+        known, parts, truncated = self._chunk_ids, [], 0
         for t, text in enumerate(texts):
-            found = []
-            for chunk in text.split(" "):
-                ids = known.get(chunk)
-                if ids is None:
-                    ids = array("i", number(self.split(chunk))).tobytes()
-                    if len(chunk) <= MAX_CHUNK_LENGTH and len(known) < MAX_CHUNKS:
-                        known[chunk] = ids
-                found.append(ids)
-            whole = b"".join(found) or array("i", number([""])).tobytes()
-            truncated += len(whole) > most
-            parts.append(whole[:most])
+            try:
+                ids = (
+                    b"".join([known[chunk] for chunk in text.split(" ")]) if len(text) <= _CHARACTERS * limit else None
+                )
+            except KeyError:
+                ids = self._learn_chunks(text)
+            if not ids:
+                ids = self._ids(self._words(text, limit)[0])
+            truncated += len(ids) > _ID_BYTES * limit
+            parts.append(ids[: _ID_BYTES * limit])
             if progress is not None and t % 1000 == 999:
                 progress((t + 1) / len(texts))
         start = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(each) // _ID_BYTES for each in parts], out=start[1:])
         return TokenizedTexts(np.frombuffer(bytearray().join(parts), np.int32), start, truncated)
 
+    def _learn_chunks(self, text: str) -> bytes:
+        """The ids of a text, some chunks of which are not known; they are from now on."""
+        known, parts = self._chunk_ids, []
+        for chunk in text.split(" "):
+            ids = known.get(chunk)
+            if ids is None:
+                ids = self._ids(self.splitter.split_chunk(chunk))
+                if len(chunk) <= MAX_CHUNK_LENGTH and len(known) < MAX_CHUNKS:
+                    known[chunk] = ids
+            parts.append(ids)
+        return b"".join(parts)
+
+    def _ids(self, words: list[str]) -> bytes:
+        return np.array(self._numberer({})(words), np.int32).tobytes()
+
     def oov_words(self, texts: Iterable[str], limit: int) -> dict[int, str]:
         """The words of these texts that are not in the vocabulary, by their ids."""
-        words = {word for text in texts for word in self._words(text)[0][:limit] if word not in self.ids} - {""}
+        words = {word for text in texts for word in self._words(text, limit)[0][:limit] if word not in self.ids} - {""}
         number = self._numberer({})
         return dict(zip(number(sorted(words)), sorted(words), strict=True))
 
     def without_brackets(self, text: str) -> str:
         """The text with spaces in place of the brackets of its parse tree, where the model reads one."""
-        if self._words(text)[1] is not None:
+        if self._words(text, len(text))[1] is not None:
             for token in self.tokens(text):
                 if token.text in ("(", ")"):
                     text = text[: token.start] + " " * (token.end - token.start) + text[token.end :]
@@ -247,9 +275,12 @@ class Tokenizer:
         ranked = sorted(count.items(), key=lambda item: (-item[1], item[0]))
         return [unit for unit, times in ranked[:most] if times >= min_count and unit not in SPECIAL]
 
-    def _words(self, text: str) -> tuple[list[str], list[int] | None]:
-        """The words of a text, at least one, and the merge positions of its parse tree where the model reads one."""
-        words = self.split(text) or [""]
+    def _words(self, text: str, limit: int) -> tuple[list[str], list[int] | None]:
+        """The words of a text, at least one, and the merge positions of its parse tree where the model reads one.
+
+        Of the words of a long text without a tree, only the first `limit` and one more are there.
+        """
+        words = (self.split(text) if self.inputs.parse_brackets else self.splitter.first_words(text, limit)) or [""]
         parsed = parse_brackets(words) if self.inputs.parse_brackets else None
         return (words, None) if parsed is None else parsed
 
