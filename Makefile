@@ -10,7 +10,7 @@ HARD := $(VENV)/.hard
 RAY := $(VENV)/.ray
 KERNELS := src/pairlight/kernels/native
 
-.PHONY: demo test test-slow test-clients test-hard test-cluster check bench docs clean
+.PHONY: requirements demo test test-slow test-clients test-hard test-cluster check bench docs clean
 
 demo: $(READY)
 	$(BIN)/pairlight demo
@@ -38,9 +38,9 @@ build/clients-%/.ready: tests/clients/%.txt
 	$(@D)/bin/pip install --quiet --requirement $<
 	touch $@
 
-# Random input, also to a running server.
+# Faults and random input: hostile files, a server under attack, kernels under sanitizers.
 test-hard: $(READY) $(HARD)
-	$(BIN)/pytest -m hard tests/hard
+	$(BIN)/pytest -m hard tests/hard tests/kernels
 
 # Jobs on Ray, with several nodes on this machine that are taken away.
 test-cluster: $(READY) $(RAY)
@@ -59,10 +59,24 @@ docs: $(READY) $(SPHINX)
 	$(BIN)/sphinx-build -W --keep-going -n -E -q -d build/doctrees docs build/docs
 	@echo "The site is in build/docs/index.html"
 
-$(READY): pyproject.toml constraints.txt setup.py $(KERNELS)/build.py $(wildcard $(KERNELS)/csrc/*)
+# Every file is checked against its hash, except PyTorch's: machines without a GPU take it from other places than PyPI.
+$(READY): pyproject.toml requirements.txt constraints.txt setup.py $(KERNELS)/build.py $(wildcard $(KERNELS)/csrc/*)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --require-hashes --no-deps --requirement requirements.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(READY)
+
+# The packages of .[dev] at the versions of constraints.txt, with the hashes of all their files. What only PyTorch for
+# GPUs needs is not in constraints.txt, and left out.
+requirements:
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/pip install --quiet --constraint constraints.txt uv
+	echo setuptools | build/uv/bin/uv pip compile --quiet --no-header --no-annotate --generate-hashes --upgrade \
+	  --constraint constraints.txt --extra dev --no-emit-package torch --output-file build/uv/all.txt pyproject.toml -
+	awk 'NR == FNR { sub(/==.*/, ""); gsub(/_/, "-"); known[tolower($$0)]; next } \
+	  /^[a-z0-9]/ { name = $$1; sub(/==.*/, "", name); keep = name in known } keep' \
+	  constraints.txt build/uv/all.txt > requirements.txt
 
 # The packages that pairlight is compared with.
 $(PEERS): $(READY)

@@ -1,14 +1,17 @@
 """`make` rebuilds what has changed; `make test` installs a browser and fonts if it can, and works without them."""
 
 import os
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 MAKE = shutil.which("make")
+REQUIREMENTS = (ROOT / "requirements.txt").read_text("utf-8")
 pytestmark = pytest.mark.skipif(MAKE is None, reason="no make on PATH")
 
 
@@ -73,3 +76,21 @@ def test_nothing_is_installed_without_apt_or_permission_or_need(tmp_path, comman
     out = make_browser(tmp_path, **commands)
     assert "Installing" not in out
     assert "did not work" not in out
+
+
+def test_every_dependency_has_hashes_and_the_version_of_the_constraints():
+    pinned = {
+        line.partition("==")[0].lower().replace("_", "-"): line.partition("==")[2]
+        for line in (ROOT / "constraints.txt").read_text("utf-8").split()
+    }
+    required = re.findall(
+        r"^(\S+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", REQUIREMENTS, re.MULTILINE
+    )
+    assert len(required) == REQUIREMENTS.count("==")
+    assert {name: version for name, version, _ in required}.items() <= pinned.items()
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = list(extras["dependencies"])
+    for name in ("dev", "train", "parquet", "glove", "corpora", "plots", "tune", "search", "serve"):
+        wanted += extras["optional-dependencies"][name]
+    names = {re.split(r"[\[><=]", each)[0].lower() for each in wanted} - {"pairlight", "torch"}
+    assert names <= {name for name, *_ in required}, "run `make requirements`"

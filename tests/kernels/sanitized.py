@@ -1,12 +1,17 @@
-"""Runs every kernel at many sizes with the library given as argument, which reports its own memory errors."""
+"""Runs every kernel with the library given as argument, which reports its own memory errors.
+
+The sizes are a few fixed ones, or as many as the second argument says, drawn by hypothesis.
+"""
 
 import itertools
 import os
 import sys
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import torch
+from hypothesis import strategies as st
 
 from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.autograd.kmax import kmax
@@ -42,13 +47,32 @@ def array(x: torch.Tensor) -> "np.typing.NDArray[np.floating]":
     return x.detach().numpy().copy()
 
 
+def drawn(*limits: int) -> list[tuple[int, ...]]:
+    """Sizes from 1 to these limits, drawn by hypothesis, which prefers extremes."""
+    found: list[tuple[int, ...]] = []
+
+    @hypothesis.settings(max_examples=int(sys.argv[2]), database=None, derandomize=True, deadline=None)
+    @hypothesis.given(st.tuples(*(st.integers(1, limit) for limit in limits)))
+    def draw(sizes: tuple[int, ...]) -> None:
+        found.append(sizes)
+
+    draw()
+    return found
+
+
+SIZES: list[tuple[int, ...]] = []
+STORED_SIZES: list[tuple[int, ...]] = []
+if len(sys.argv) == 2:
+    SIZES += [(1, 1, 1, 1, 1), (3, 2, 5, 2, 3), (17, 9, 6, 10, 10), (40, 4, 19, 7, 11)]
+    STORED_SIZES += [(1, 1, 1, 1, 1), (5, 3, 9, 2, 7), (40, 11, 30, 4, 33), (3, 70, 80, 1, 16)]
+
 for width, dtype in itertools.product(library.available(), (torch.float32, torch.float64)):
     os.environ["PAIRLIGHT_KERNELS"] = width
 
     def leaf(*shape: int, dtype: torch.dtype = dtype) -> torch.Tensor:
         return torch.randn(shape, dtype=dtype).requires_grad_()
 
-    for B, L, R, C, D in [(1, 1, 1, 1, 1), (3, 2, 5, 2, 3), (17, 9, 6, 10, 10), (40, 4, 19, 7, 11)]:
+    for B, L, R, C, D in SIZES or drawn(20, 70, 70, 12, 40):
         left, right = torch.randint(0, L + 1, (B,)), torch.randint(0, R + 1, (B,))
         lengths = array(left), array(right)
         for rows, reverse in itertools.product((7 * D, 4 * D), (False, True)):
@@ -111,7 +135,7 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
         arrays = [g.standard_normal(shape).astype(np.float32) for shape in ((features,), (7, features), (7,), (7,))]
         return Head(arrays[0], 0.5, *arrays[1:])
 
-    for T, m, R, C, D in [(1, 1, 1, 1, 1), (5, 3, 9, 2, 7), (40, 11, 30, 4, 33), (3, 70, 80, 1, 16)]:
+    for T, m, R, C, D in STORED_SIZES or drawn(40, 70, 80, 4, 40):
         start = np.concatenate([[0], np.cumsum(g.integers(1, R + 1, T))])
         texts = g.integers(0, T, 3)
         for parts, k in itertools.product((1, 2), (1, 5, 50)):
