@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pairlight import Index
 from pairlight.experiments import demo
 from toy_pairs import overlap
 
@@ -22,6 +23,16 @@ def test_the_demo_writes_a_model_and_a_page_and_can_be_run_again(toy, run, tmp_p
         assert code == 0
         assert "late-interaction" in said
         assert {"config.json", "model.safetensors", "explained.html"} <= {each.name for each in out.iterdir()}
+
+
+def test_the_demo_is_served_with_its_sentences_and_the_page_is_opened(toy, run, tmp_path, monkeypatch):
+    served = []
+    monkeypatch.setattr("pairlight.serve.server.serve", lambda settings, on_ready: served.append(settings) or 0)
+    assert run("demo", "--out", tmp_path / "shown", "--serve", "--port", "0")[0] == 0
+    assert (served[0].models, served[0].index) == (("qa-small",), tmp_path / "shown-index")
+    with Index.open(served[0].index) as index:
+        assert len(index) == 60  # the positives of three splits
+        assert ", " in next(iter(index.documents.all_documents(1))).text
 
 
 def test_the_result_as_json_has_metrics_and_examples(toy, run, tmp_path):

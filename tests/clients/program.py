@@ -137,6 +137,34 @@ def infinity():
     return [(TEXTS[each.index], each.relevance_score) for each in answer.results][:2]
 
 
+def langchain_infinity():
+    from infinity_client import Client
+    from langchain_community.document_compressors.infinity_rerank import InfinityRerank
+    from langchain_core.documents import Document
+
+    ranker = InfinityRerank(client=Client(base_url=URL), model="m", top_n=2)
+    found = ranker.compress_documents([Document(page_content=each) for each in TEXTS], QUERY)
+    return [(each.page_content, each.metadata["relevance_score"]) for each in found]
+
+
+def langchain_jina():
+    from langchain_community.document_compressors import jina_rerank
+    from langchain_core.documents import Document
+
+    jina_rerank.JINA_API_URL = f"{URL}/v1/rerank"  # the client has no setting for it
+    ranker = jina_rerank.JinaRerank(jina_api_key="x", model="m", top_n=2)
+    found = ranker.compress_documents([Document(page_content=each) for each in TEXTS], QUERY)
+    return [(each.page_content, each.metadata["relevance_score"]) for each in found]
+
+
+def haystack_jina():
+    from haystack.utils import Secret
+    from haystack_integrations.components.rankers.jina import JinaRanker
+
+    ranker = JinaRanker(api_key=Secret.from_token("x"), base_url=f"{URL}/v1/rerank", top_k=2)
+    return [(each.content, each.score) for each in ranker.run(query=QUERY, documents=_documents())["documents"]]
+
+
 def main() -> None:
     answers = {}
     for name in sys.argv[2:]:

@@ -25,6 +25,9 @@ CASES = {
         "rerankers_tei",
         "rerankers_cohere",
         "infinity",
+        "langchain_infinity",
+        "langchain_jina",
+        "haystack_jina",
     ],
     "clients-cohere7": COHERE,
 }

@@ -15,6 +15,12 @@ from pairlight.core.progress import progress_reporter
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder for the model.")] = Path("demo-model"),
     seed: Annotated[int, typer.Option("--seed", min=0, max=MAX_SEED, help="Seed of everything random.")] = 1,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Index the demo's sentences and open the search page, without training.")
+    ] = False,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port of --serve; 0 chooses a free one.")
+    ] = 8080,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -22,6 +28,8 @@ def demo(
 
     It learns which clause of a State of the Union speech completes a sentence.
     """
+    if serve:
+        raise typer.Exit(_serve(out, port))
     from pairlight.experiments.demo import run_demo
 
     started = time.perf_counter()
@@ -51,5 +59,25 @@ def demo(
     print(f"\nTo see the explanations of all five clauses, open {result.page} in a browser.")
     print(f"The model is saved to {out}. The demo took {seconds:.0f} s.")
     print(f'Try: pairlight rank {out} "When I look at our country" FILE-WITH-ONE-CLAUSE-PER-LINE')
-    print("Search your own documents: pairlight index documents.csv --out my-index, then")
-    print("pairlight serve qa-small --index my-index, and open http://127.0.0.1:8080 in a browser.")
+    print("Search the demo's sentences in a browser: pairlight demo --serve. From your own file to a search page:")
+    print("    pip install '.[search,serve]'")
+    print("    pairlight index documents.csv --out my-index")
+    print("    pairlight serve --index my-index        # then open http://127.0.0.1:8080")
+
+
+def _serve(out: Path, port: int) -> int:
+    """Serve an index of the demo's sentences, with the model of an earlier demo next to qa-small where there is one."""
+    import webbrowser
+
+    from pairlight.serve.installed import check_installed
+
+    check_installed()
+    from pairlight.experiments.demo import READY_MADE, index_demo, is_demo
+    from pairlight.serve.server import serve
+    from pairlight.serve.settings import ServerSettings
+
+    folder = out.with_name(f"{out.name}-index")
+    with progress_reporter() as reporter:
+        reporter.say(f"Indexed {index_demo(folder, reporter):,} sentences into {folder}.")
+    models = (READY_MADE, out) if is_demo(out) else (READY_MADE,)
+    return serve(ServerSettings(models, folder, port=port), webbrowser.open)

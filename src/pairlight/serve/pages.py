@@ -34,7 +34,8 @@ def page_routes(backend: Backend, queue: WorkQueue) -> Routes:
         index = backend.index
         examples = [] if index is None else await queue.run(lambda: template.examples(index))
         size = None if index is None else len(index)
-        content = template.html(query, list(backend.models), models, columns, examples, size, problem)
+        terms = str.split if index is None else index.documents.analyzer.terms
+        content = template.html(query, list(backend.models), models, columns, examples, size, problem, terms)
         return Response(content, content_type=HTML, headers=template.headers)
 
     async def explanation(request: Request) -> Response:

@@ -4,20 +4,25 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
-from itertools import islice
 from typing import Any
 from urllib.parse import urlencode
 
+from pairlight.search.analyzers import CJK
 from pairlight.search.index import Index
 
 EXPLANATION_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "frame-ancestors 'self'; base-uri 'none'; form-action 'none'; sandbox allow-scripts"
 )
+_WORD = re.compile(f"({CJK.pattern[:-1]}|[^\\W_]+)")  # characters of scripts without spaces one by one
 _EXAMPLES = 4
 _EXAMPLE_WORDS = 6
+
+Terms = Callable[[str], list[str]]  # how the lexical stage divides a text
+Mark = Callable[[str], str]
 
 
 class SearchPage:
@@ -42,8 +47,11 @@ class SearchPage:
         examples: Sequence[str],
         size: int | None,
         problem: str | None,
+        terms: Terms,
     ) -> bytes:
-        """The page with the results of each chosen model in a column of its own."""
+        """The page with the results of each chosen model in a column of its own; words with a term of the query's
+        are marked."""
+        mark = partial(_highlighted, wanted=set(terms(query)), terms=terms)
         about = "No index is served: start the server with one to search." if size is None else f"{size:,} documents"
         links = "".join(f'<li><a href="?{urlencode({"q": each})}">{html.escape(each)}</a></li>' for each in examples)
         filled = {
@@ -51,7 +59,7 @@ class SearchPage:
             "about": html.escape(about),
             "examples": f'<ul id="examples">{links}</ul>' if links else "",
             "models": _model_choice(models, chosen),
-            "results": "".join(_column(query, each) for each in columns),
+            "results": "".join(_column(query, each, mark) for each in columns),
             "problem": "" if problem is None else html.escape(problem),
         }
         page = re.sub(r"<!-- (\w+) -->", lambda found: filled[found[1]], self.template)
@@ -60,7 +68,7 @@ class SearchPage:
     def examples(self, index: Index) -> list[str]:
         """The beginnings of some documents, as queries to try; read again when the number of documents changes."""
         if self._example_cache is None or self._example_cache[0] != len(index):
-            texts = (each.text for each in islice(index.documents.all_documents(), _EXAMPLES))
+            texts = (each.text for each in index.documents.all_documents(_EXAMPLES))
             found = [" ".join(re.findall(r"\w+", text)[:_EXAMPLE_WORDS]) for text in texts]
             self._example_cache = len(index), [each for each in found if each]
         return self._example_cache[1]
@@ -83,9 +91,9 @@ def _model_choice(models: Sequence[str], chosen: Sequence[str | None]) -> str:
     return f"<fieldset><legend>Models (two are compared)</legend>{boxes}</fieldset>"
 
 
-def _column(query: str, found: Mapping[str, Any]) -> str:
+def _column(query: str, found: Mapping[str, Any], mark: Mark) -> str:
     hits = "".join(
-        _hit(query, found["model"], hit, found["hits"][0]["id"] if number else None)
+        _hit(query, found["model"], hit, found["hits"][0]["id"] if number else None, mark)
         for number, hit in enumerate(found["hits"])
     )
     seconds = found["seconds"]
@@ -95,7 +103,7 @@ def _column(query: str, found: Mapping[str, Any]) -> str:
     return f"<section><h2>{heading}</h2><p>{about}</p><ol>{hits or '<li>No answer.</li>'}</ol></section>"
 
 
-def _hit(query: str, model: str | None, hit: Mapping[str, Any], best: str | None) -> str:
+def _hit(query: str, model: str | None, hit: Mapping[str, Any], best: str | None, mark: Mark) -> str:
     scores = f"score {hit['score']:.3f} · first stage {hit['first_score']:.3f}"
     links = ""
     if model is not None:
@@ -103,8 +111,7 @@ def _hit(query: str, model: str | None, hit: Mapping[str, Any], best: str | None
         links = _link("Why?", query, model, [hit["id"]])
         if best is not None:
             links += " " + _link("Why not first?", query, model, [best, hit["id"]])
-    text = _highlighted(hit["passage"]["text"], query)
-    return f"<li><p>{text}</p><small>{html.escape(hit['id'])} · {scores} {links}</small></li>"
+    return f"<li><p>{mark(hit['passage']['text'])}</p><small>{html.escape(hit['id'])} · {scores} {links}</small></li>"
 
 
 def _link(label: str, query: str, model: str, ids: Sequence[str]) -> str:
@@ -112,10 +119,10 @@ def _link(label: str, query: str, model: str, ids: Sequence[str]) -> str:
     return f'<a class="why" href="explanation?{html.escape(target)}">{label}</a>'
 
 
-def _highlighted(text: str, query: str) -> str:
-    """The text with the query's words marked."""
-    wanted = {word.casefold() for word in re.findall(r"\w+", query)}
-    parts = re.split(r"(\w+)", text)
+def _highlighted(text: str, wanted: set[str], terms: Terms) -> str:
+    """The text with the words marked that the lexical stage takes for words of the query, so not its stop words."""
+    parts = _WORD.split(text)
     return "".join(
-        f"<mark>{html.escape(part)}</mark>" if part.casefold() in wanted else html.escape(part) for part in parts
+        f"<mark>{html.escape(part)}</mark>" if number % 2 and wanted.intersection(terms(part)) else html.escape(part)
+        for number, part in enumerate(parts)
     )

@@ -8,9 +8,10 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
@@ -28,8 +29,11 @@ _FILES = 4096  # open at a time, more than connections and the files of an index
 _RESTART_SECONDS = 1.0
 
 
-def serve(settings: ServerSettings) -> int:
-    """Serve until SIGTERM or SIGINT, and return the exit code; SIGHUP reloads the models."""
+def serve(settings: ServerSettings, on_ready: Callable[[str], object] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT, and return the exit code; SIGHUP reloads the models.
+
+    `on_ready` is called with the address when a single process answers requests.
+    """
     if settings.index is not None and not settings.models:
         own = read_manifest(settings.index).model
         settings = replace(settings, models=() if own is None else (own,))
@@ -38,7 +42,7 @@ def serve(settings: ServerSettings) -> int:
     listening = _listen(settings)
     if settings.workers > 1:
         return _Workers(settings, listening).run()
-    return _run_worker(settings, listening)
+    return _run_worker(settings, listening, on_ready)
 
 
 def _listen(settings: ServerSettings) -> socket.socket:
@@ -57,7 +61,9 @@ def _listen(settings: ServerSettings) -> socket.socket:
     return listening
 
 
-def _run_worker(settings: ServerSettings, listening: socket.socket) -> int:
+def _run_worker(
+    settings: ServerSettings, listening: socket.socket, on_ready: Callable[[str], object] | None = None
+) -> int:
     """One process: an event loop, the scoring thread, and the models."""
     from pairlight.layers.backends import set_threads
 
@@ -82,9 +88,10 @@ def _run_worker(settings: ServerSettings, listening: socket.socket) -> int:
         backlog=_ACCEPTED,
         timeout_graceful_shutdown=settings.drain_seconds,
     )
-    server = _Server(config, application)
     host, port = listening.getsockname()[:2]
-    log.write({"event": "listening", "url": f"http://{f'[{host}]' if ':' in host else host}:{port}"})
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    server = _Server(config, application, None if on_ready is None else partial(on_ready, url))
+    log.write({"event": "listening", "url": url})
     server.run(sockets=[listening])
     queue.close()
     backend.close()
@@ -105,9 +112,11 @@ def _allow_open_files() -> None:
 class _Server(uvicorn.Server):
     """uvicorn with our signals: SIGTERM and SIGINT drain, SIGHUP reloads."""
 
-    def __init__(self, config: uvicorn.Config, application: "Application") -> None:
+    def __init__(
+        self, config: uvicorn.Config, application: "Application", on_ready: Callable[[], object] | None
+    ) -> None:
         super().__init__(config)
-        self.application = application
+        self.application, self.on_ready = application, on_ready
         self.failure: str | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -146,6 +155,8 @@ class _Server(uvicorn.Server):
             return
         seconds = round(time.perf_counter() - started, 2)
         application.log.write({"event": "ready", "models": list(application.backend.models), "seconds": seconds})
+        if self.on_ready is not None:
+            await asyncio.to_thread(self.on_ready)
 
     async def _reload(self) -> None:
         for event in await asyncio.to_thread(self.application.backend.reload):
