@@ -287,9 +287,11 @@ def test_a_damaged_file_of_documents_is_an_input_error(index, tmp_path, suffix):
     (path,) = (tmp_path / "index" / "documents").glob(f"*.{suffix}")
     content = path.read_bytes()
     for damaged in (content[:-20], b"", content[:3] + bytes([content[3] ^ 16]) + content[4:]):
+        path.unlink()  # truncating it in place would end a thread of tantivy that still has it mapped
         path.write_bytes(damaged)
         with pytest.raises(InputError, match=r"documents is damaged \(.*\): index the documents again"):
             Index.open(tmp_path / "index")
+    path.unlink()
     path.write_bytes(content)
     Index.open(tmp_path / "index").close()
 
