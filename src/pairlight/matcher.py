@@ -11,6 +11,7 @@ from pairlight.core.errors import InputError
 from pairlight.core.extras import naming_extras
 from pairlight.core.progress import Progress, progress_reporter
 from pairlight.data.collection import Collection
+from pairlight.data.pair_blocks import PairBlocks
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
 from pairlight.evaluation.calibration import Calibration
@@ -82,13 +83,13 @@ class Matcher:
         with progress_reporter(progress) as reporter, naming_extras():
             run = train(
                 self.name,
-                _pairs(train_pairs),
+                train_pairs if isinstance(train_pairs, PairBlocks) else _pairs(train_pairs),
                 None if dev is None else _pairs(dev),
                 settings=self.settings,
                 options=options,
                 init=None if init is None else "auto" if init == "auto" else load_model(init, "torch"),
                 device=device,
-                folder=None if folder is None else Path(folder),
+                folder=folder,
                 resume=resume,
                 baseline=baseline,
                 reporter=reporter,

@@ -150,7 +150,7 @@ def test_files_must_have_the_columns_and_rows(tmp_path):
     pq.write_table(pa.table({"left": ["a"]}), source / "other.parquet")
     with pytest.raises(InputError, match="has no column 'right'"):
         planned(source)
-    with pytest.raises(InputError, match="no Parquet file"):
+    with pytest.raises(InputError, match="no Parquet file in"):
         planned(tmp_path / "missing")
 
 
@@ -168,6 +168,6 @@ def test_the_command_scores_a_folder(tmp_path, monkeypatch, capsys):
         "out": str(tmp_path / "out"),
         "blocks": 2,
         "resumed": 0,
-        "pairs": 15,
+        "rows": 15,
         "bad": 1,
     }

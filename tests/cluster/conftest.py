@@ -25,9 +25,7 @@ class Nodes:
         self.address = self.cluster.address
 
     def add(self, cpus: int = 1):
-        node = self.cluster.add_node(num_cpus=cpus, object_store_memory=OBJECT_STORE)
-        self.cluster.wait_for_nodes()
-        return node
+        return self.cluster.add_node(num_cpus=cpus, object_store_memory=OBJECT_STORE)  # waits until it is there
 
     def kill(self, node) -> None:
         """Kill all processes of a node at once."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from experiments.work import answer
 from pairlight.batch.job import ProcessBlock
 from pairlight.batch.score import ScoreJob
 from toy_pairs import overlap
@@ -65,3 +66,9 @@ def write_table(folder: Path, files: int, rows: int, bad: dict[int, str | None] 
         table = {"n": list(range(at * rows, (at + 1) * rows)), "left": left[part], "right": right[part]}
         pq.write_table(pa.table(table), folder / f"{at:03}.parquet")
     return folder
+
+
+def slow_answer(spec, splits):
+    """Note the attempt and its process, then answer after a while."""
+    Path(spec.options["folder"], f"{spec.seed}-{time.monotonic_ns()}-{os.getpid()}").touch()
+    return answer(spec, splits)

@@ -84,7 +84,7 @@ def test_a_driver_that_was_killed_continues_where_it_stopped(nodes, when, tmp_pa
     finished = run.finished
     assert finished
     again = subprocess.run([*command, "--cluster", nodes.address, "--json"], capture_output=True, text=True, check=True)
-    assert f'"pairs": {FILES * ROWS}' in again.stdout
+    assert f'"rows": {FILES * ROWS}' in again.stdout
     run.check()
 
 

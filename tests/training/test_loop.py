@@ -289,7 +289,7 @@ def test_ctrl_c_leaves_the_best_epoch_so_far(pairs, monkeypatch):
     assert same(matcher, trained(pairs, epochs=2))
 
 
-@pytest.mark.parametrize("step", ["write_text", "save_checkpoint"])
+@pytest.mark.parametrize("step", ["_write_log", "save_checkpoint"])
 @pytest.mark.parametrize("late", [False, True])
 def test_ctrl_c_during_the_writing_of_an_epoch_waits_until_it_is_written(pairs, tmp_path, monkeypatch, step, late):
     def pressed(*args):
@@ -319,10 +319,10 @@ def test_ctrl_c_during_the_writing_of_an_epoch_waits_until_it_is_written(pairs, 
 
 
 def test_resuming_repairs_a_log_that_is_ahead_of_the_checkpoint(pairs, tmp_path, monkeypatch):
-    def killed(path, model, best, scale, optimizer, run, history):
+    def killed(path, model, best, scale, optimizer, run, history, position):
         if len(history.epochs) == 2:
             raise SystemExit
-        real(path, model, best, scale, optimizer, run, history)
+        real(path, model, best, scale, optimizer, run, history, position)
 
     real = loop.save_checkpoint
     monkeypatch.setattr(loop, "save_checkpoint", killed)

@@ -6,16 +6,20 @@ block's files depend only on the block, so a block that is processed again after
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter
 from pairlight.core.storage import exists, join, names_in, open_file, write_file
 from pairlight.data.blocks import Block, blocks_digest
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 JOB, DONE, BAD = "_job.json", "_done", "_bad"
+ROW, REASON = "bad_row", "bad_reason"  # columns of bad rows: the number in the file, from 1 on, and what is wrong
 
 Counts = dict[str, int]  # what was made of a block: rows, bad rows, ...
 ProcessBlock = Callable[[Block], Counts]
@@ -30,8 +34,8 @@ class BlockJob(Protocol):
         ...
 
     @property
-    def model(self) -> str:
-        """The model: a folder, or the name of a ready-made one."""
+    def model(self) -> str | None:
+        """The model that is needed: a folder, or the name of a ready-made one."""
         ...
 
     def identity(self) -> dict[str, Any]:
@@ -90,6 +94,27 @@ def finish_block(job: BlockJob, process: ProcessBlock, block: Block) -> Counts:
     with write_file(join(job.out, DONE, _marker(block))) as file:
         file.write(json.dumps(counts).encode())
     return counts
+
+
+def set_aside(out: str, block: Block, bad: "Sequence[tuple[pa.Table, int, Mapping[int, str]]]") -> int:
+    """Write the bad rows of a block's tables to their own file, and return how many there are.
+
+    Each table comes with the number of rows before it in the block, and with what is wrong by row.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = []
+    for table, before, faults in bad:
+        at = sorted(faults)
+        if at:
+            numbers = pa.array([block.start + before + i + 1 for i in at])
+            reasons = pa.array([faults[i] for i in at])
+            tables.append(table.take(at).append_column(ROW, numbers).append_column(REASON, reasons))
+    if tables:
+        with write_file(join(out, BAD, f"{block.name}.parquet")) as file:
+            pq.write_table(pa.concat_tables(tables), file)
+    return sum(map(len, tables))
 
 
 def _marker(block: Block) -> str:

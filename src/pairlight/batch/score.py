@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.batch.job import BAD, Counts, ProcessBlock
+from pairlight.batch.job import Counts, ProcessBlock, set_aside
 from pairlight.core.notes import first_of_each_kind
 from pairlight.core.storage import join, write_file
 from pairlight.data.blocks import Block, read_block
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from pairlight.matcher import Matcher
 
-ROW, REASON = "bad_row", "bad_reason"  # columns of bad rows: the number in the file, from 1 on, and what is wrong
 PROBABILITY, PREDICTED_LABEL = "probability", "predicted_label"  # columns that are added on request
 
 
@@ -90,28 +89,21 @@ class ScoreJob:
         return [self.score_column, *(name for name, is_wanted in wanted.items() if is_wanted)]
 
     def _process(self, matcher: "Matcher", warned: set[str], block: Block) -> Counts:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        from pyarrow.parquet import ParquetWriter
 
-        bad: list[pa.Table] = []
+        bad: list[tuple[pa.Table, int, dict[int, str]]] = []
         rows = 0
         with write_file(join(self.out, f"{block.name}.parquet")) as file, ExitStack() as stack:
             writer = None
             for table in read_block(block):
                 with first_of_each_kind(warned):
                     scored, faults = self.score_table(matcher, table)
-                writer = writer or stack.enter_context(pq.ParquetWriter(file, scored.schema))
+                writer = writer or stack.enter_context(ParquetWriter(file, scored.schema))
                 writer.write_table(scored)
                 if faults:
-                    at = sorted(faults)
-                    numbers = pa.array([block.start + rows + i + 1 for i in at])
-                    reasons = pa.array([faults[i] for i in at])
-                    bad.append(table.take(at).append_column(ROW, numbers).append_column(REASON, reasons))
+                    bad.append((table, rows, faults))
                 rows += len(table)
-        if bad:
-            with write_file(join(self.out, BAD, f"{block.name}.parquet")) as file:
-                pq.write_table(pa.concat_tables(bad), file)
-        return {"rows": rows, "bad": sum(map(len, bad))}
+        return {"rows": rows, "bad": set_aside(self.out, block, bad)}
 
 
 Part = TypeVar("Part")

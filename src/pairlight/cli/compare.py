@@ -10,8 +10,10 @@ import typer
 from pairlight.cli.options import (
     MAX_JOBS,
     MAX_SEEDS,
+    Cluster,
     Columns,
     Json,
+    choose_executor,
     parse_settings,
     with_columns,
     with_training_options,
@@ -39,6 +41,7 @@ def compare(
     jobs: Annotated[
         int, typer.Option("--jobs", min=1, max=MAX_JOBS, help="Number of models to train at a time, one core each.")
     ] = (os.cpu_count() or 1),
+    cluster: Cluster = None,
     as_json: Json = False,
     *,
     columns: Columns,
@@ -51,7 +54,6 @@ def compare(
     from pairlight.data.positives import are_positives
     from pairlight.datasets.catalog import DATASETS
     from pairlight.experiments.compare import compare_models, complete_splits, with_settings
-    from pairlight.experiments.executor import ProcessExecutor
     from pairlight.experiments.leaderboard import leaderboard_markdown
     from pairlight.experiments.runner import check_failures
     from pairlight.experiments.spec import RunSpec, plan_runs
@@ -85,7 +87,7 @@ def compare(
             dataset=data,
             options=options,
             command=command_line(),
-            executor=ProcessExecutor(jobs),
+            executor=choose_executor(jobs, cluster),
             reporter=reporter,
         )
     if as_json:

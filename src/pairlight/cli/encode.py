@@ -1,11 +1,11 @@
 """`pairlight encode`: encode texts once, to rank them for many queries."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pairlight.cli.options import IdColumn, Json, Model, TextColumn, Threads, check_not_input, read_texts
+from pairlight.cli.blocks import run_blocks
+from pairlight.cli.options import Cluster, IdColumn, Json, Model, TextColumn, Threads, check_not_input, read_texts
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.progress import progress_reporter
@@ -18,23 +18,42 @@ def encode(
     texts: Annotated[
         str,
         typer.Argument(
-            help="Right texts: a table (.tsv, .csv, .jsonl, .parquet), a file of lines, or - for standard input."
+            help="Right texts: a table (.tsv, .csv, .jsonl, .parquet), a file of lines, - for standard input, or "
+            "Parquet files: a folder, a glob or a URL."
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="File to write, for `pairlight rank --encoded`.")],
+    out: Annotated[
+        str,
+        typer.Option("--out", help="File to write, for `pairlight rank --encoded`; a folder for Parquet files."),
+    ],
     dtype: Annotated[str, typer.Option("--dtype", help="fp32, fp16 or int8: 4, 2 or 1 bytes per number.")] = "fp32",
     text: TextColumn = "text",
     id: IdColumn = "id",
+    cluster: Cluster = None,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
-    """Encode texts once, to rank them for many queries."""
+    """Encode texts once, to rank them for many queries.
+
+    Parquet files in a folder are encoded block by block, each into a file of its own. Run the same command again to
+    continue after it was stopped.
+    """
+    from pairlight.batch.encode import EncodeJob
+    from pairlight.core.storage import is_folder
+    from pairlight.data.blocks import plan_blocks
+    from pairlight.data.columns import Column, TableColumns
     from pairlight.inference.encodings import agreement, check_dtype
     from pairlight.matcher import Matcher
 
     check_dtype(dtype)
     check_not_input(out, texts)
     configure_process(threads)
+    if cluster is not None or is_folder(texts):
+        columns = TableColumns([Column("text", text), Column("id", id, required=id != "id")])
+        blocks = plan_blocks(texts, columns)
+        job = EncodeJob(str(model), out, dtype, columns.used["text"], columns.used.get("id"))
+        run_blocks(job, blocks, cluster, as_json, "Encoded {:,} texts to " + out)
+        return
     with progress_reporter() as reporter:
         collection = read_texts(texts, text, id, reporter)
         matcher = Matcher.load(model)

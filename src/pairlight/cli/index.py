@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from pairlight.cli.blocks import run_blocks
 from pairlight.cli.command import Command
-from pairlight.cli.options import MAX_COUNT, Json, Overwrite, Threads
+from pairlight.cli.options import MAX_COUNT, Cluster, Json, Overwrite, Threads
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
@@ -43,8 +44,8 @@ IndexFolder = Annotated[Path, typer.Argument(help="Folder of the index.")]
 Documents = Annotated[
     str,
     typer.Argument(
-        help="Documents: a table (.tsv, .csv, .jsonl, .parquet), a BEIR folder, or a file of lines, - for standard "
-        "input. All columns are kept."
+        help="Documents: a table (.tsv, .csv, .jsonl, .parquet), a BEIR folder, a file of lines, - for standard input, "
+        "or Parquet files: a folder, a glob or a URL. All columns are kept."
     ),
 ]
 Text = Annotated[str, typer.Option("--text", help="Column of the texts.")]
@@ -73,18 +74,25 @@ def create(
     id: Id = "id",
     title: Title = "title",
     header: Header = None,
+    cluster: Cluster = None,
     overwrite: Overwrite = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
     """Index documents to search them.
 
-    Run the same command again to continue after it was stopped.
+    Parquet files in a folder are indexed in shards of a million documents, which are searched as one. Run the same
+    command again to continue after it was stopped.
     """
-    from pairlight.search.documents import read_documents
+    from pairlight.core.storage import is_folder
+    from pairlight.search.documents import BEIR_CORPUS, read_documents
     from pairlight.search.index import Index
 
     configure_process(threads)
+    if cluster is not None or (is_folder(documents) and not Path(documents, BEIR_CORPUS).is_file()):
+        reranker = None if model == NO_MODEL else model
+        _create_shards(documents, out, reranker, first_stage, language, (text, id, title), cluster, as_json)
+        return
     source = None if documents == "-" else sha256_of(Path(documents))
     with progress_reporter() as reporter:
         try:
@@ -103,6 +111,31 @@ def create(
             raise typer.Exit(INTERRUPTED) from None
         made.close()
     _print(made, {"documents": len(made)}, f"Indexed {len(made):,} documents into {out}", as_json)
+
+
+def _create_shards(
+    documents: str,
+    out: Path,
+    model: str | None,
+    first_stage: str,
+    language: str,
+    names: tuple[str, str, str],
+    cluster: str | None,
+    as_json: bool,
+) -> None:
+    from pairlight.batch.index import ROWS, IndexJob, index_columns, join_shards
+    from pairlight.data.blocks import plan_blocks
+    from pairlight.search.index import model_name
+    from pairlight.search.manifest import Manifest
+
+    reranker = model_name(model)
+    Manifest(first_stage, language, reranker).check()
+    columns = index_columns(*names)
+    blocks = plan_blocks(documents, columns, ROWS)
+    used = columns.used
+    job = IndexJob(str(out.resolve()), first_stage, language, used["text"], used["id"], used.get("title"))
+    run_blocks(job, blocks, cluster, as_json, f"Indexed {{:,}} documents into {out}, in {len(blocks):,} shards")
+    join_shards(job.out, blocks, job, reranker)
 
 
 @index.command("add", cls=Command)

@@ -16,12 +16,15 @@ from pairlight.training.config import TrainingConfig
 if TYPE_CHECKING:
     from pairlight.core.progress import ProgressReporter
     from pairlight.data.collection import Collection
+    from pairlight.data.pair_blocks import PairBlocks
     from pairlight.data.pairs import Pairs
     from pairlight.data.readers import ReadReport
     from pairlight.data.source_table import SourceTable
     from pairlight.data.splits import Splits
+    from pairlight.experiments.executor import Executor
 
 CommandFunction = Callable[..., None]
+_OPTIONAL = ("label", "left_id")  # columns of pairs that need not be there
 
 MAX_COUNT = 1_000_000  # of results, candidates and other counts
 MAX_SEED = 2**32 - 1
@@ -189,6 +192,25 @@ class Columns:
         """None where labels are optional; a label column that was named must exist."""
         return None if self.label == "label" else True
 
+    def read_blocks(
+        self, source: str, options: Mapping[str, Any], reporter: "ProgressReporter"
+    ) -> "tuple[PairBlocks, dict[str, Any]]":
+        """The pairs of large Parquet files, to read them block by block; also return the training options to use."""
+        from pairlight.data.columns import Column
+        from pairlight.data.pair_blocks import pair_blocks
+        from pairlight.data.positives import are_positives, as_positives
+
+        optional = [Column(role, getattr(self, role), required=getattr(self, role) != role) for role in _OPTIONAL]
+        blocks = pair_blocks(
+            source, [Column("left", self.left), Column("right", self.right), *optional], self.skip_bad_rows
+        )
+        options = dict(options)
+        if "negatives" not in options and are_positives(as_positives(next(blocks.read(blocks.blocks[0])))):
+            options["negatives"] = "random"
+            reporter.say(f"{source} has no negatives: they are drawn at random (choose with --negatives).")
+        reporter.say(f"{source}: {len(blocks):,} pairs are read in {len(blocks.blocks):,} blocks.")
+        return blocks, options
+
     def _say(self, source: str, report: "ReadReport", reporter: "ProgressReporter") -> None:
         """Print the columns that were recognized, and how many bad rows were skipped."""
         recognized = [f"{role}={name}" for role, name in report.columns.items() if name != getattr(self, role)]
@@ -199,6 +221,17 @@ class Columns:
 
     def _given(self) -> list[str]:
         return [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+
+
+def choose_executor(jobs: int, cluster: str | None) -> "Executor":
+    """Runs in processes of this machine, or on a cluster."""
+    if cluster is None:
+        from pairlight.experiments.executor import ProcessExecutor
+
+        return ProcessExecutor(jobs)
+    from pairlight.cluster.executor import RayExecutor
+
+    return RayExecutor(cluster)
 
 
 def read_texts(source: str, text: str, id: str, reporter: "ProgressReporter") -> "Collection":

@@ -23,7 +23,8 @@ def rank(
         ),
     ] = None,
     encoded: Annotated[
-        Path | None, typer.Option("--encoded", help="Rank the texts in this file, written by `pairlight encode`.")
+        Path | None,
+        typer.Option("--encoded", help="Rank the texts in this file or folder, written by `pairlight encode`."),
     ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Compare the whole file of encodings with its checksums before ranking.")
@@ -43,14 +44,18 @@ def rank(
         raise InputError("There is no file of encodings to compare: give --encoded too.", option="verify")
     with progress_reporter() as reporter:
         texts = None if documents is None else read_texts(documents, text, id, reporter)
+        from pairlight.batch.encode import rank_encoded
         from pairlight.inference.encodings import Encodings
         from pairlight.matcher import Matcher
 
         configure_process(threads)
         matcher = Matcher.load(model)
         reporter.update("Ranking", 0.0)
-        stored = None if encoded is None else Encodings.load(encoded, verify=verify)
-        ranked = matcher.rank(query, stored or texts or [], top_k=top, return_documents=True)
+        if encoded is not None and encoded.is_dir():
+            ranked = rank_encoded(matcher, query, encoded, top, verify=verify)
+        else:
+            stored = None if encoded is None else Encodings.load(encoded, verify=verify)
+            ranked = matcher.rank(query, stored or texts or [], top_k=top, return_documents=True)
     if as_json:
         print_json(ranked)
         return

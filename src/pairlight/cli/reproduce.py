@@ -3,13 +3,16 @@
 import os
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairlight.cli.options import MAX_JOBS, MAX_SEEDS, Json
+from pairlight.cli.options import MAX_JOBS, MAX_SEEDS, Cluster, Json, choose_executor
 from pairlight.cli.output import command_line, metrics_line, print_json
 from pairlight.core.progress import progress_reporter
+
+if TYPE_CHECKING:
+    from pairlight.experiments.executor import Executor
 
 READY_MADE = "ready-made"  # the models that ship with the package
 SEARCH = "search"  # the quality of search
@@ -38,6 +41,7 @@ def reproduce(
     jobs: Annotated[
         int, typer.Option("--jobs", min=1, max=MAX_JOBS, help="Number of models to train at a time, one core each.")
     ] = (os.cpu_count() or 1),
+    cluster: Cluster = None,
     finished: Annotated[bool, typer.Option("--finished", help="Train nothing: report the finished runs.")] = False,
     as_published: Annotated[
         bool, typer.Option("--as-published", help="Train as the paper says; the report also has our form of each row.")
@@ -69,7 +73,7 @@ def reproduce(
             print(f"{each:16} {title}")
         return
     if name in (PANEL, DEFAULTS):
-        _run_panel(name, out, seeds, models, data, jobs, finished, as_json)
+        _run_panel(name, out, seeds, models, data, choose_executor(jobs, cluster), finished, as_json)
         return
     if name == READY_MADE:
         _rebuild_ready_made(out, as_json)
@@ -77,7 +81,6 @@ def reproduce(
     if name == SEARCH:
         _measure_search(out, data, as_json)
         return
-    from pairlight.experiments.executor import ProcessExecutor
     from pairlight.experiments.reproduce import reproduce as run
     from pairlight.experiments.runner import check_failures
 
@@ -94,7 +97,7 @@ def reproduce(
             as_published=as_published,
             vectors=None if vectors is None else str(vectors),
             command=command_line(),
-            executor=ProcessExecutor(jobs),
+            executor=choose_executor(jobs, cluster),
             reporter=reporter,
         )
     if as_json:
@@ -112,7 +115,7 @@ def _run_panel(
     seeds: int | None,
     models: str | None,
     data: str | None,
-    jobs: int,
+    executor: "Executor",
     finished: bool,
     as_json: bool,
 ) -> None:
@@ -120,7 +123,6 @@ def _run_panel(
     from pairlight.core.files import write_text
     from pairlight.experiments import panel
     from pairlight.experiments.defaults import choose_defaults, defaults_report
-    from pairlight.experiments.executor import ProcessExecutor
     from pairlight.experiments.panel_report import panel_report
     from pairlight.experiments.runner import check_failures
     from pairlight.models import model_class
@@ -132,7 +134,7 @@ def _run_panel(
     for each in datasets:
         if each not in panel.PANEL:
             raise unknown_name("dataset", each, panel.PANEL, option="data")
-    records, executor = panel.PanelRecords(out / f"{name}.jsonl"), ProcessExecutor(jobs)
+    records = panel.PanelRecords(out / f"{name}.jsonl")
     with progress_reporter() as reporter:
         if name == DEFAULTS:
             choices, failures = choose_defaults(records, out, executor, reporter, chosen, finished=finished)

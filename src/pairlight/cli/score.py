@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pairlight.cli.blocks import run_blocks
 from pairlight.cli.options import Cluster, Columns, Model, Threads, check_not_input, with_columns
-from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
 from pairlight.core.progress import progress_reporter
@@ -17,8 +17,6 @@ from pairlight.core.terminal import printable
 if TYPE_CHECKING:
     from pairlight.batch.score import ScoreJob
     from pairlight.data.source_table import SourceTable
-
-INTERRUPTED = 130  # exit code
 
 
 @with_columns(label=False)
@@ -61,11 +59,13 @@ def score(
     its subfolder _bad. Run the same command again to continue after it was stopped.
     """
     from pairlight.batch.score import ScoreJob
+    from pairlight.core.storage import is_folder
+    from pairlight.data.blocks import PARQUET
     from pairlight.data.source_table import OUTPUT_FORMATS
 
     job = ScoreJob(str(model), out or "", columns.left, columns.right, score_column, probability, as_label)
     suffix = "" if out is None else Path(out).suffix.removeprefix(".")
-    if cluster is not None or (out is not None and _is_parquet_folder(pairs) and suffix not in OUTPUT_FORMATS):
+    if cluster is not None or is_folder(pairs) or (pairs.lower().endswith(PARQUET) and out is not None and not suffix):
         if out is None or suffix in OUTPUT_FORMATS:
             raise InputError("Give a folder for the scores of Parquet files.", option="out")
         _score_blocks(job, pairs, cluster, threads, as_json)
@@ -109,44 +109,19 @@ def score(
         sys.stdout.writelines(map(printable, lines) if sys.stdout.isatty() else lines)
 
 
-def _is_parquet_folder(source: str) -> bool:
-    from pairlight.core.storage import is_url
-
-    return is_url(source) or "*" in source or Path(source).is_dir() or source.lower().endswith(".parquet")
-
-
 def _score_blocks(job: "ScoreJob", source: str, cluster: str | None, threads: int | None, as_json: bool) -> None:
     from dataclasses import replace
 
-    from pairlight.batch.job import BAD, Runner, run_here, run_job
-    from pairlight.core.storage import join
     from pairlight.data.blocks import open_parquet, plan_blocks
     from pairlight.data.columns import Column, TableColumns
 
     configure_process(threads)
-    with progress_reporter() as reporter:
-        columns = TableColumns([Column("left", job.left), Column("right", job.right)])
-        blocks = plan_blocks(source, columns)
-        job = replace(job, left=columns.used["left"], right=columns.used["right"])
-        with open_parquet(blocks[0].path) as file:
-            _check_names(source, file.schema_arrow.names, job)
-        runner: Runner = run_here
-        if cluster is not None:
-            from pairlight.cluster.blocks import ray_runner
-
-            runner = ray_runner(cluster)
-        try:
-            report = run_job(job, blocks, runner, reporter)
-        except KeyboardInterrupt:
-            reporter.say("Interrupted: run the same command again to continue.")
-            raise typer.Exit(INTERRUPTED) from None
-    pairs, bad = report.counts["rows"] - report.counts["bad"], report.counts["bad"]
-    if as_json:
-        print_json({"out": job.out, "blocks": report.blocks, "resumed": report.resumed, "pairs": pairs, "bad": bad})
-        return
-    print(f"Wrote the scores of {pairs:,} pairs to {job.out}")
-    if bad:
-        print(f"{bad:,} rows cannot be scored: they are in {join(job.out, BAD)} with the reasons")
+    columns = TableColumns([Column("left", job.left), Column("right", job.right)])
+    blocks = plan_blocks(source, columns)
+    job = replace(job, left=columns.used["left"], right=columns.used["right"])
+    with open_parquet(blocks[0].path) as file:
+        _check_names(source, file.schema_arrow.names, job)
+    run_blocks(job, blocks, cluster, as_json, "Wrote the scores of {:,} pairs to " + job.out)
 
 
 def _check_names(source: str, names: list[str], job: "ScoreJob") -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pairlight.cli.options import (
+    MAX_JOBS,
+    Cluster,
     Columns,
     Json,
     Overwrite,
@@ -25,7 +27,10 @@ from pairlight.models import DEFAULT_MODEL, model_class
 from pairlight.training.config import TrainingConfig
 
 if TYPE_CHECKING:
+    from pairlight.data.pair_blocks import PairBlocks
+    from pairlight.data.pairs import Pairs
     from pairlight.inference.history import History
+    from pairlight.matcher import Matcher
 
 _TRAINING = "training"  # the subfolder of a model folder with the log and the checkpoint
 _CHECKPOINT = "checkpoint.safetensors"
@@ -51,6 +56,11 @@ def train(
         str,
         typer.Option("--init", help="Model to continue from: a folder, a ready-made model, auto or none."),
     ] = "auto",
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, max=MAX_JOBS, help="Number of processes that train together."),
+    ] = 1,
+    cluster: Cluster = None,
     device: Annotated[str, typer.Option("--device", help="Device: cpu, cuda or mps.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     overwrite: Overwrite = False,
@@ -63,19 +73,35 @@ def train(
     """Train a model on pairs of texts and save it.
 
     The epoch that does best on --dev is kept; without --dev, a tenth of the ranking lists is held out for this.
+
+    Parquet files (a folder, a glob or a URL), and a single one of a million rows or more, are read block by block in
+    every epoch, so they may be larger than memory. Without --dev, the last block is held out.
     """
+    if workers > 1 and cluster is None:
+        raise InputError("Several workers train on a cluster: give --cluster auto for one on this machine.")
     given = _read_tuned(tuned, model)
     options = given["options"] | options
     TrainingConfig.of({}, options)  # checks the options of the settings file
     folder = out / _TRAINING
+    from pairlight.data.pair_blocks import is_large
+    from pairlight.datasets.catalog import DATASETS
 
     def is_model(out: Path) -> bool:
         return (out / "config.json").exists() or (resume and (folder / _CHECKPOINT).exists())
 
     with output_folder(out, overwrite=overwrite or resume, is_complete=is_model, what="a model") as interrupted:
-        columns.check(data, dev, test)
+        large = data not in DATASETS and is_large(data)
+        if not large:
+            columns.check(data, dev, test)
+        train_pairs: Pairs | PairBlocks
         with progress_reporter() as reporter:
-            splits, options = columns.read_training(data, dev, test, options, reporter)
+            if large:
+                train_pairs, options = columns.read_blocks(data, options, reporter)
+                files = (("dev", dev), ("test", test))
+                splits = {name: columns.read(file, reporter) for name, file in files if file is not None}
+            else:
+                splits, options = columns.read_training(data, dev, test, options, reporter)
+                train_pairs = splits["train"]
             if interrupted and not overwrite:
                 resume = (folder / _CHECKPOINT).is_file()
                 from_where = "its last checkpoint" if resume else "the start: it has no checkpoint yet"
@@ -97,7 +123,12 @@ def train(
         # Checked here, since a setting may have the name of a parameter of Matcher.
         matcher = Matcher(given["model"], **check_settings(given["model"], model_class(given["model"]), wanted))
         start = None if init == "none" else init
-        matcher.fit(splits["train"], dev_pairs, init=start, device=device, folder=folder, resume=resume, **options)
+        if cluster is None:
+            matcher.fit(train_pairs, dev_pairs, init=start, device=device, folder=folder, resume=resume, **options)
+        else:
+            matcher = _fit_on_cluster(
+                matcher, train_pairs, dev_pairs, start, options, folder, device, cluster, workers, resume
+            )
         history = matcher.history
         if not history.epochs:  # the folder may have the log of an earlier model
             shutil.rmtree(folder, ignore_errors=True)
@@ -127,6 +158,44 @@ def train(
         continued = history.init is not None or init not in ("auto", "none")
         print(_summary(history, matcher.config.metric, "before training" if continued else "untrained"))
     print(f"Saved to {out}")
+
+
+def _fit_on_cluster(
+    matcher: "Matcher",
+    pairs: "Pairs | PairBlocks",
+    dev: "Pairs | None",
+    init: str | None,
+    options: dict[str, Any],
+    folder: Path,
+    device: str,
+    cluster: str,
+    workers: int,
+    resume: bool,
+) -> "Matcher":
+    """Train on a cluster, and load what came of it."""
+    from pairlight.cluster.train import ClusterTraining, train_on_cluster
+    from pairlight.data.pair_blocks import PairBlocks, write_pair_blocks
+    from pairlight.data.splits import split
+    from pairlight.matcher import Matcher
+
+    if isinstance(pairs, PairBlocks):
+        source = pairs
+        if dev is None:
+            source, dev = pairs.hold_out()
+    else:
+        if dev is None:
+            pairs, dev = split(pairs, (0.9, 0.1), seed=TrainingConfig.of({}, options).seed)
+        source = write_pair_blocks(pairs, str(folder.resolve() / "pairs"))
+    training = ClusterTraining(
+        matcher.name, matcher.settings, options, init, source, dev, str(folder.resolve()), device
+    )
+    out = folder / "trained"
+    train_on_cluster(training, cluster, workers, resume, out)
+    trained = Matcher.load(out)
+    trained.dev = dev
+    shutil.rmtree(out)
+    shutil.rmtree(folder / "pairs", ignore_errors=True)
+    return trained
 
 
 def _summary(history: "History", metric: str, start: str) -> str:

@@ -6,7 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from pairlight.cli.options import MAX_COUNT, Columns, Json, Threads, parse_settings, with_columns, with_training_options
+from pairlight.cli.options import (
+    MAX_COUNT,
+    Cluster,
+    Columns,
+    Json,
+    Threads,
+    parse_settings,
+    with_columns,
+    with_training_options,
+)
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.progress import progress_reporter
@@ -24,6 +33,7 @@ def tune(
         typer.Option("--try", metavar="NAME=VALUES", help="Values of a setting to choose from, for example k=1,3,5."),
     ] = None,
     dev: Annotated[str | None, typer.Option("--dev", help="Pairs that trials are evaluated on.")] = None,
+    cluster: Cluster = None,
     threads: Threads = None,
     as_json: Json = False,
     *,
@@ -33,7 +43,8 @@ def tune(
     """Search for the settings that do best on dev.
 
     The learning rate, the initial scale and the settings given by --try are searched; options that are given are fixed.
-    Run the same command again to continue a search that was stopped.
+    Run the same command again to continue a search that was stopped. With --cluster, trials run in parallel, and those
+    that fall behind are stopped early.
     """
     values = {name: value.split(",") for name, value in parse_settings(choices, "choices").items()}
     columns.check(data, dev)
@@ -43,6 +54,11 @@ def tune(
         from pairlight.experiments.tune import tune as run
 
         configure_process(threads)
+        search = None
+        if cluster is not None:
+            from pairlight.cluster.tune import ray_search
+
+            search = ray_search(cluster, out)
         best = run(
             splits["train"],
             splits.get("dev"),
@@ -51,6 +67,7 @@ def tune(
             trials=trials,
             choices=values,
             options=options,
+            search=search,
             reporter=reporter,
         )
     if as_json:

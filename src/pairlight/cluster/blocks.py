@@ -43,14 +43,17 @@ def _run(ray: Any, job: BlockJob, blocks: Sequence[Block]) -> Iterator[Counts]:
     actors = max(1, min(len(blocks), int(ray.cluster_resources().get("CPU", 1))))
     counts = table.map_batches(
         _BlockActor,
-        fn_constructor_args=(job, ray.put(model_files(job.model))),
+        fn_constructor_args=(job, ray.put(model_files(job.model) if job.model else {})),
         batch_size=1,
         # One block at a time, so that blocks do not wait behind that of a slow node.
         compute=ActorPoolStrategy(min_size=1, max_size=actors, initial_size=actors, max_tasks_in_flight_per_actor=1),
         num_cpus=1,
     )
     for row in counts.iter_rows():
-        yield {name: int(value) for name, value in row.items()}
+        done = json.loads(row["done"])
+        if "message" in done:
+            raise InputError(done["message"]) if done["errno"] is None else OSError(done["errno"], done["message"])
+        yield done
 
 
 class _BlockActor:
@@ -62,15 +65,20 @@ class _BlockActor:
         warnings.showwarning = _print_note
         self.folder = tempfile.TemporaryDirectory()  # deleted with the process
         found: Files = ray.get(files) if isinstance(files, ray.ObjectRef) else files
-        self.job = replace(job, model=unpack_model(found, Path(self.folder.name)))
+        self.job = replace(job, model=unpack_model(found, Path(self.folder.name))) if job.model else job
         self.process = self.job.open()
 
-    def __call__(self, batch: dict[str, Any]) -> dict[str, list[int]]:
+    def __call__(self, batch: dict[str, Any]) -> dict[str, list[str]]:
         (row,) = batch["block"]
         block = Block(**json.loads(row))
-        _count_attempt(self.job, block)
-        counts = finish_block(self.job, self.process, block)
-        return {name: [value] for name, value in counts.items()}
+        done: dict[str, Any]
+        try:
+            _count_attempt(self.job, block)
+            done = finish_block(self.job, self.process, block)
+        except (InputError, OSError) as error:  # Ray would pass it on as a page of text
+            message = getattr(error, "strerror", None) or str(error)
+            done = {"message": f"{message} ({block.name})", "errno": getattr(error, "errno", None)}
+        return {"done": [json.dumps(done)]}
 
 
 def _count_attempt(job: BlockJob, block: Block) -> None:

@@ -27,7 +27,7 @@ def connected(address: str) -> "Iterator[ModuleType]":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # Ray would otherwise hide GPUs from workers that ask for none, and warns that it will stop doing so.
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        os.environ.setdefault("RAY_TRAIN_V2_ENABLED", "1")
+        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # DDP warns of parameters that are always used
         import ray
     except ImportError:
         raise InputError("A cluster needs the package ray: pip install 'pairlight[cluster]'.") from None
@@ -59,26 +59,19 @@ def _init(ray: "ModuleType", address: str) -> None:
 
 @contextmanager
 def _our_errors(ray: "ModuleType") -> Iterator[None]:
-    """Raise the InputError or OSError of a worker as if it were of this process."""
+    """Raise an error of Ray as one line that says what to do."""
     try:
         yield
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, InputError):
+            raise InputError(str(error.cause), option=error.cause.option) from None
+        raise
     except ray.exceptions.RayError as error:
-        for cause in _causes(error):
-            if isinstance(cause, InputError):
-                raise InputError(str(cause), option=cause.option) from None
-            if isinstance(cause, OSError) and cause.errno is not None:
-                raise OSError(cause.errno, cause.strerror or str(cause), cause.filename) from None
-        reason = next(line for line in reversed(str(error).splitlines()) if line.strip()).strip()
+        reason = str(error).strip().splitlines()[0]
         raise InputError(
             f"The cluster could not finish ({type(error).__name__}: {reason}). What is finished is kept: run the same "
             "command again to continue."
         ) from error
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = getattr(error, "cause", None) or error.__cause__
 
 
 def model_files(model: str) -> Files:

@@ -21,6 +21,11 @@ def is_url(path: str) -> bool:
     return "://" in path
 
 
+def is_folder(source: str) -> bool:
+    """Whether a source is a folder, a glob or a URL, and not a single local file."""
+    return is_url(source) or "*" in source or os.path.isdir(source)
+
+
 def join(folder: str, *names: str) -> str:
     return "/".join([folder.rstrip("/"), *names])
 
@@ -70,6 +75,19 @@ def write_file(path: str) -> Iterator[IO[bytes]]:
         system.put_file(local, inner)
 
 
+@contextmanager
+def local_copy(path: str) -> Iterator[str]:
+    """The path of a local file with the same content: the file itself, or a copy for the duration of the block."""
+    if not is_url(path):
+        yield path
+        return
+    system, inner = _system(path)
+    with tempfile.TemporaryDirectory() as folder:
+        local = os.path.join(folder, "file")
+        system.get_file(inner, local)
+        yield local
+
+
 def exists(path: str) -> bool:
     if not is_url(path):
         return os.path.exists(path)
@@ -84,6 +102,15 @@ def names_in(folder: str) -> list[str]:
     system, inner = _system(folder)
     system.invalidate_cache()  # other processes write there
     return sorted(os.path.basename(each) for each in system.ls(inner, detail=False)) if system.exists(inner) else []
+
+
+def delete_file(path: str) -> None:
+    """Delete a file, if there is one."""
+    if not is_url(path):
+        Path(path).unlink(missing_ok=True)
+    elif exists(path):
+        system, inner = _system(path)
+        system.rm_file(inner)
 
 
 def delete_folder(folder: str) -> None:

@@ -35,7 +35,7 @@ def plan_blocks(source: str, columns: TableColumns, rows: int = ROWS) -> list[Bl
     """The blocks of a Parquet file, a folder of them, or a glob; all files must have the columns."""
     paths = find_files(source, PARQUET)
     if not paths:
-        raise InputError(f"There is no Parquet file at {source}: check the name, or write the table as Parquet.")
+        raise InputError(f"There is no Parquet file in {source}: give a folder or files of Parquet, or a single table.")
     blocks: list[Block] = []
     for path in paths:
         with open_parquet(path) as file:

@@ -56,7 +56,7 @@ class SerialExecutor:
 
     def submit(self, specs: Sequence[RunSpec], work: Work[T], splits: Splits) -> Iterator[Completed[T] | Failed]:
         for spec in specs:
-            yield _run(spec, work, splits)
+            yield run_spec(spec, work, splits)
 
 
 class ProcessExecutor:
@@ -176,7 +176,7 @@ def _serve(connection: Connection, work: Work[Any], splits: Splits) -> None:
             return
         outcome: Completed[Any] | Failed | BaseException
         try:
-            outcome = _run(spec, work, splits)
+            outcome = run_spec(spec, work, splits)
         except Exception as error:
             error.add_note(f"In the process that ran {spec.name}:\n{traceback.format_exc()}")
             outcome = _picklable(error, RuntimeError(f"{spec.name}: {traceback.format_exc()}"))
@@ -191,7 +191,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _run(spec: RunSpec, work: Work[T], splits: Splits) -> Completed[T] | Failed:
+def run_spec(spec: RunSpec, work: Work[T], splits: Splits) -> Completed[T] | Failed:
     from pairlight.training.loop import DivergedError
 
     with warnings.catch_warnings(record=True) as caught:

@@ -1,8 +1,9 @@
 """Searches the learning rate, the initial scale and settings of a model that do best on dev."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from pairlight.core.progress import ProgressReporter
 from pairlight.core.records import RecordError
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits, train_dev_test
+from pairlight.evaluation.evaluate import default_metric
 from pairlight.experiments.executor import Executor, Failed, SerialExecutor
 from pairlight.experiments.records import Record, Value, Values, read_record, write_record
 from pairlight.experiments.runner import RunLog
@@ -25,8 +27,7 @@ from pairlight.training.examples import with_mined_negatives
 from pairlight.training.trainer import train as train_model
 
 if TYPE_CHECKING:
-    from optuna import Trial
-    from optuna.trial import FrozenTrial
+    from optuna.trial import BaseTrial, FrozenTrial
 
 SETTINGS_FILE, STUDY_FILE, TRIALS_FOLDER = "settings.json", "study.json", "trials"
 LR_FACTOR = 10.0  # the learning rate is searched from a tenth of the model's default to ten times that
@@ -77,6 +78,58 @@ class TuneResult(Record):
     trials: int  # that gave an answer
 
 
+@dataclass(frozen=True)
+class SearchSpace:
+    """What is searched for a model, besides the settings and options that are fixed."""
+
+    model: str
+    seed: int
+    choices: Choices
+    options: Values
+
+    def values(self, trial: "BaseTrial") -> tuple[dict[str, Value], dict[str, Value]]:
+        """The settings and options of a trial."""
+        settings: dict[str, Any] = {
+            name: trial.suggest_categorical(name, list(each)) for name, each in self.choices.items()
+        }
+        default = TrainingConfig.of(model_class(self.model).training_options(settings), {})
+        chosen = dict(self.options)
+        if "lr" not in chosen:
+            chosen["lr"] = trial.suggest_float("lr", default.lr / LR_FACTOR, default.lr * LR_FACTOR, log=True)
+        if "init_scale" not in chosen:
+            chosen["init_scale"] = trial.suggest_float("init_scale", *INIT_SCALES, log=True)
+        return settings, chosen
+
+    def suggest(self, trial: "BaseTrial") -> RunSpec:
+        """The run of a trial."""
+        settings, chosen = self.values(trial)
+        return RunSpec(self.model, self.seed, settings, {k: v for k, v in chosen.items() if k != "seed"})
+
+    def record(self, trial: "BaseTrial", metric: str, value: float | None) -> TrialRecord:
+        """A trial as it is stored."""
+        from optuna.distributions import distribution_to_json
+
+        settings, chosen = self.values(trial)
+        spaces = {name: distribution_to_json(each) for name, each in trial.distributions.items()}
+        return TrialRecord(settings, chosen, trial.params, spaces, metric, value)
+
+
+@dataclass(frozen=True)
+class TuneTask:
+    """What a search runs: this number of trials, each of which it reports with `finished(trial, metric, value)`."""
+
+    space: SearchSpace
+    splits: Splits
+    metric: str
+    earlier: "list[FrozenTrial]"  # that gave an answer
+    trials: int
+    epochs: int
+    finished: Callable[..., None]
+
+
+Search = Callable[[TuneTask], None]
+
+
 def tune(
     train: Pairs,
     dev: Pairs | None,
@@ -87,16 +140,17 @@ def tune(
     choices: Choices,
     options: Values,
     executor: Executor | None = None,
+    search: Search | None = None,
     reporter: ProgressReporter | None = None,
 ) -> TuneResult:
     """Run trials until `out` contains `trials` of them, and write the best one to settings.json there.
 
     The learning rate and the initial scale are searched unless `options` fixes them, and the settings of `choices`
     among the given values. Without `dev`, `train` is split as `compare` does, and the test lists are not used.
+    `search` runs all missing trials itself, for example on a cluster.
     """
     try:
         import optuna
-        from optuna.distributions import distribution_to_json
     except ImportError:
         raise InputError("Tuning needs optuna: pip install 'pairlight[tune]'.") from None
 
@@ -117,6 +171,23 @@ def tune(
     with locked_folder(out):
         _check_same_study(out / STUDY_FILE, study_of)
         known = _read_trials(out / TRIALS_FOLDER)
+        space = SearchSpace(model, config.seed, values, options)
+
+        def finished(trial: "BaseTrial", metric: str, value: float | None, notes: Sequence[str] = ()) -> None:
+            """Keep and print a trial that gave an answer; the value is None if its loss became infinite or NaN."""
+            number = next(i for i in count(1) if i not in known)
+            known[number] = space.record(trial, metric, value)
+            write_record(_trial_file(out / TRIALS_FOLDER, number), known[number])
+            best = max((each.value for each in known.values() if each.value is not None), default=None)
+            line = "the loss became infinite or NaN" if value is None else f"dev {metric} {value:.4f}"
+            log.completed(f"Trial {number}: {line}" + ("" if best is None else f", best {best:.4f}"), notes)
+            log.reporter.update("Tuning", len(known) / trials, f"{len(known)} of {trials} trials")
+
+        if search is not None and len(known) < trials:
+            metric = default_metric(dev) if config.metric == "auto" else config.metric
+            earlier = [_frozen(each) for _, each in sorted(known.items())]
+            splits = {"train": train, "dev": dev}
+            search(TuneTask(space, splits, metric, earlier, trials - len(known), config.epochs, finished))
         study = optuna.create_study(direction="maximize")
         for number in range(1, trials + 1):
             if number in known:
@@ -125,38 +196,27 @@ def tune(
             # A random stream of its own for every trial, so that a continued study is as one that never stopped.
             study.sampler = optuna.samplers.TPESampler(seed=(config.seed + 1_000_003 * (number - 1)) % 2**32)
             trial = study.ask()
-            settings, chosen = _suggest(trial, model, values, options)
-            spec = RunSpec(model, config.seed, settings, {k: v for k, v in chosen.items() if k != "seed"})
+            spec = space.suggest(trial)
             try:
                 (run,) = executor.submit([spec], run_trial, {"train": train, "dev": dev})
             except KeyboardInterrupt:
                 break
-            metric, value = "", None
             if isinstance(run, Failed):
                 if not run.diverged:
                     raise run.error
-                line = "the loss became infinite or NaN"  # an answer too: the learning rate is too high
-            else:
-                metric, value = run.result.metric, run.result.value
-                if value is None:
-                    raise InputError(f"{model} has no weights to train, so there is nothing to tune.", option="model")
-                line = f"dev {metric} {value:.4f}"
-            spaces = {name: distribution_to_json(each) for name, each in trial.distributions.items()}
-            known[number] = TrialRecord(settings, chosen, trial.params, spaces, metric, value)
-            write_record(_trial_file(out / TRIALS_FOLDER, number), known[number])
-            if value is None:
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
-            else:
-                study.tell(trial, value)
-            best = max((each.value for each in known.values() if each.value is not None), default=None)
-            log.completed(f"Trial {number}: {line}" + ("" if best is None else f", best {best:.4f}"), run.notes)
-            log.reporter.update("Tuning", number / trials, f"{number} of {trials} trials")
-        finished = [each for _, each in sorted(known.items()) if each.value is not None]
-        if not finished:
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)  # an answer too: the learning rate is too high
+                finished(trial, "", None, run.notes)
+                continue
+            if run.result.value is None:
+                raise nothing_to_tune(model)
+            study.tell(trial, run.result.value)
+            finished(trial, run.result.metric, run.result.value, run.notes)
+        good = [each for _, each in sorted(known.items()) if each.value is not None]
+        if not good:
             raise InputError(
                 f"No trial in {out} was finished: run it again, or with a lower learning rate.", option="lr"
             )
-        found = max(finished, key=lambda each: each.value or 0.0)
+        found = max(good, key=lambda each: each.value or 0.0)
         result = TuneResult(model, found.settings, found.options, {found.metric: found.value or 0.0}, len(known))
         write_json(out / SETTINGS_FILE, result.as_dict())
     return result
@@ -172,17 +232,8 @@ def run_trial(spec: RunSpec, splits: Splits) -> TrialResult:
     return TrialResult(str(run.trained.training["metric"]), run.history.best)
 
 
-def _suggest(
-    trial: "Trial", model: str, choices: Choices, options: Values
-) -> tuple[dict[str, Value], dict[str, Value]]:
-    settings: dict[str, Any] = {name: trial.suggest_categorical(name, list(each)) for name, each in choices.items()}
-    default = TrainingConfig.of(model_class(model).training_options(settings), {})
-    chosen = dict(options)
-    if "lr" not in chosen:
-        chosen["lr"] = trial.suggest_float("lr", default.lr / LR_FACTOR, default.lr * LR_FACTOR, log=True)
-    if "init_scale" not in chosen:
-        chosen["init_scale"] = trial.suggest_float("init_scale", *INIT_SCALES, log=True)
-    return settings, chosen
+def nothing_to_tune(model: str) -> InputError:
+    return InputError(f"{model} has no weights to train, so there is nothing to tune.", option="model")
 
 
 def _frozen(record: TrialRecord) -> "FrozenTrial":

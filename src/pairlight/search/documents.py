@@ -1,7 +1,7 @@
 """Documents of a collection, with the readers of documents, queries and relevance judgments."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -124,25 +124,54 @@ def read_documents(
         body, name, heading = (None, None, None) if isinstance(row, str) else row
         if fault is None and "id" in columns.used:
             fault = id_fault("id", name)
-        if fault is None and (heading is None or (isinstance(heading, str) and is_unicode(heading))):
-            joined = f"{heading} {body}".strip() if heading and isinstance(body, str) else body
-            problem = text_fault(joined)
-            fault = f"the text {short_repr(joined)} {problem}" if problem else None
-        elif fault is None:
-            fault = f"the title {short_repr(heading)} is not a text: give a str."
+        joined = _with_title(heading, body)
+        fault = fault or joined.fault
         if fault is not None:
             raise InputError(f"{table.name}, {table.unit} {line}: {fault}")
         number += 1
         yield Document(
-            str(name) if "id" in columns.used else str(number), str(joined), _other_fields(whole, columns.used)
+            str(name) if "id" in columns.used else str(number), joined.text, _other_fields(whole, columns.used)
         )
     if not number:
         raise InputError(f"{table.name} contains no text: give at least one row.")
 
 
+@dataclass(frozen=True)
+class _TitledText:
+    """A text with its title before it, or what is wrong with it."""
+
+    text: str
+    fault: str | None = None
+
+
+def _with_title(title: object, body: object) -> _TitledText:
+    if title is not None and not (isinstance(title, str) and is_unicode(title)):
+        return _TitledText("", f"the title {short_repr(title)} is not a text: give a str.")
+    joined = f"{title} {body}".strip() if title and isinstance(body, str) else body
+    problem = text_fault(joined)
+    return _TitledText(str(joined), f"the text {short_repr(joined)} {problem}" if problem else None)
+
+
+def document_of(row: Mapping[str, Any], text: str, id: str, title: str | None) -> Document | str:
+    """The document of a row with these columns, or what is wrong with it; other columns become fields."""
+    joined = _with_title(None if title is None else row[title], row[text])
+    fault = id_fault("id", row[id]) or joined.fault
+    if fault is not None:
+        return fault
+    document = Document(str(row[id]), joined.text, _fields(row, {text, id}))
+    try:
+        document.check()
+    except InputError as error:
+        return str(error)
+    return document
+
+
 def _other_fields(whole: WholeRows, used: Mapping[str, str]) -> dict[str, Any]:
-    taken = {used.get("text"), used.get("id")}
     row = whole.last if isinstance(whole.last, dict) else dict(zip(whole.names, whole.last, strict=False))
+    return _fields(row, {used.get("text"), used.get("id")})
+
+
+def _fields(row: Mapping[str, Any], taken: Set[str | None]) -> dict[str, Any]:
     return {name: _json_value(value) for name, value in row.items() if name not in taken and value not in (None, "")}
 
 

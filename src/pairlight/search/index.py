@@ -69,7 +69,7 @@ class Index:
         """
         check_installed()
         folder = Path(folder)
-        manifest = Manifest(first_stage, language, _model_name(model), source)
+        manifest = Manifest(first_stage, language, model_name(model), source)
         manifest.check()
         found = _documents(documents, set())
         first = list(islice(found, 1))  # bad input is an error before anything is written
@@ -102,11 +102,15 @@ class Index:
 
     @classmethod
     def open(cls, folder: str | Path, model: "str | Path | Matcher | None" = None) -> Self:
-        """Open an index; `model` replaces the one that it was created with."""
+        """Open an index, also one of many shards; `model` replaces the one that it was created with."""
         folder = Path(folder)
         manifest = read_manifest(folder)
         if not manifest.complete:
             raise InputError(f"Indexing into {folder} was interrupted: run the same command again to continue.")
+        if manifest.shards:
+            from pairlight.search.shards import ShardedIndex
+
+            return ShardedIndex(folder, manifest, model)  # type: ignore[return-value]  # an Index, of many folders
         needed = [_DOCUMENTS] if manifest.first_stage == "bm25" else [_DOCUMENTS, _VECTORS]
         missing = [name for name in needed if not (folder / name).is_dir()]
         if missing:
@@ -289,7 +293,7 @@ class Index:
         self.manifest = manifest
 
 
-def _model_name(model: str | Path | None) -> str | None:
+def model_name(model: str | Path | None) -> str | None:
     """The model as it is kept in the manifest: the name of a ready-made one, or an absolute path."""
     if model is None:
         return None

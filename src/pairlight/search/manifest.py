@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from pairlight.core.errors import InputError, unknown_name
 from pairlight.core.files import sync_folder, write_json
@@ -27,6 +28,7 @@ class Manifest:
     complete: bool = False
     weight: float = WEIGHT  # of the model in the blend
     threshold: float | None = None  # the score from which a hit is an answer
+    shards: tuple[str, ...] = ()  # the folders of an index of shards
 
     def check(self) -> None:
         if self.first_stage not in FIRST_STAGES:
@@ -34,7 +36,11 @@ class Manifest:
         check_language(self.language)
 
     def digest(self) -> str:
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The values as they are written; an index without shards does not mention them."""
+        return {name: value for name, value in asdict(self).items() if name != "shards" or value}
 
 
 def is_index(folder: Path) -> bool:
@@ -43,7 +49,7 @@ def is_index(folder: Path) -> bool:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    write_json(folder / MANIFEST, {"format": FORMAT, **asdict(manifest), "sha256": manifest.digest()})
+    write_json(folder / MANIFEST, {"format": FORMAT, **manifest.as_dict(), "sha256": manifest.digest()})
     sync_folder(folder)
 
 

@@ -11,8 +11,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from pairlight.core.files import atomic_write
 from pairlight.core.records import RecordError, decode_file, parse_json
+from pairlight.core.storage import local_copy, write_file
 from pairlight.inference.history import History
 from pairlight.inference.model_folder import DataSummary, Values
 from pairlight.layers.layer import check_state
@@ -41,9 +41,18 @@ class RunRecord:
 class Checkpoints:
     """Where the checkpoints of a run are written, and whether it continues from the one that is there."""
 
-    folder: Path
+    folder: str  # or a URL
     run: RunRecord
     resume: bool = False
+
+
+@dataclass
+class Position:
+    """How far an epoch is: the blocks that all workers have finished, and the sum of their losses."""
+
+    blocks: int = 0
+    loss: float = 0.0
+    examples: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,6 +62,7 @@ class Checkpoint:
     path: Path
     run: RunRecord
     history: History
+    position: Position
     tensors: State
 
     def restore(self, model: PairModel, scale: ScoreScale | None, optimizer: torch.optim.Optimizer) -> State:
@@ -87,13 +97,14 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    path: Path,
+    path: str,
     model: PairModel,
     best: State,
     scale: ScoreScale | None,
     optimizer: torch.optim.Optimizer,
     run: RunRecord,
     history: History,
+    position: Position,
 ) -> None:
     """Write the weights, the best so far, the scale of the scores, the optimizer's state and the record of the run."""
     state = optimizer.state_dict()["state"]
@@ -103,15 +114,16 @@ def save_checkpoint(
         tensors |= {f"scale.{name}": tensor for name, tensor in scale.state_dict().items()}
     tensors |= {f"optimizer.{i}.{key}": tensor for i, kept in state.items() for key, tensor in kept.items()}
     content = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
-    record = json.dumps({"run": asdict(run), "history": history.as_dict()})
-    with atomic_write(path) as file:
+    record = json.dumps({"run": asdict(run), "history": history.as_dict(), "position": asdict(position)})
+    with write_file(path) as file:
         file.write(save(content, {"record": record, "sha256": _digest(record, content)}))
 
 
-def read_checkpoint(path: Path) -> Checkpoint:
+def read_checkpoint(url: str | Path) -> Checkpoint:
     """Read a checkpoint and verify its checksum."""
+    path = Path(url)  # as errors show it
     try:
-        with safe_open(path, "pt") as file:
+        with local_copy(str(url)) as local, safe_open(local, "pt") as file:
             about = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - a handle, not a dict
     except (SafetensorError, OSError, ValueError, RuntimeError) as error:
@@ -120,13 +132,14 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if about.get("sha256") != _digest(record, tensors):
         raise RecordError.of(path, "its checksum is wrong", _FIX, "overwrite")
     values = decode_file(path, _Contents, parse_json(record, path, _FIX), _FIX)
-    return Checkpoint(path, values.run, values.history, tensors)
+    return Checkpoint(path, values.run, values.history, values.position, tensors)
 
 
 @dataclass(frozen=True)
 class _Contents:
     run: RunRecord
     history: History
+    position: Position
 
 
 def _digest(record: str, tensors: Mapping[str, Tensor]) -> str:

@@ -20,6 +20,11 @@ def with_mined_negatives(pairs: Pairs, config: TrainingConfig) -> Pairs:
     """
     if config.negatives == "list" or not np.all(pairs.labels > 0):
         return pairs
+    return mine(pairs, config)
+
+
+def mine(pairs: Pairs, config: TrainingConfig) -> Pairs:
+    """The pairs with negatives as the options say."""
     return mine_negatives(pairs, config.negatives, config.negatives_per_positive, config.top, config.seed)
 
 

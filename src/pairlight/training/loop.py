@@ -4,7 +4,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pairlight.core.errors import InputError
-from pairlight.core.files import write_text
 from pairlight.core.progress import TrainingProgress
+from pairlight.core.storage import delete_file, exists, join, write_file
 from pairlight.data.batching import shuffled_batches
 from pairlight.data.pairs import Pairs
 from pairlight.inference.history import EpochRecord, History
@@ -22,15 +22,18 @@ from pairlight.layers.collate import collate
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
 from pairlight.training.adagrad import RowAdagrad
-from pairlight.training.checkpoint import Checkpoints, RunRecord, read_checkpoint, save_checkpoint
+from pairlight.training.checkpoint import Checkpoints, Position, RunRecord, read_checkpoint, save_checkpoint
 from pairlight.training.config import TrainingConfig
+from pairlight.training.data import MemoryData, Part, TrainingData
 from pairlight.training.examples import Epoch, LabeledExamples, RankingExamples, training_examples
 from pairlight.training.interrupt import delay_interrupt
 from pairlight.training.linear_fit import fit_linear
 from pairlight.training.losses import LABEL_LOSS_FUNCTIONS, hinge, listwise
 from pairlight.training.score_scale import ScoreScale
+from pairlight.training.workers import Network, OneWorker, Workers
 
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.jsonl"
+CHECKPOINT_SECONDS = 300.0  # between checkpoints inside an epoch of many blocks
 SLOW = 0.1  # of the learning rate, for static vectors
 
 
@@ -55,6 +58,8 @@ def fit(
     evaluate: Callable[[], float] | None = None,
     on_step: Callable[[TrainingProgress], None] = lambda progress: None,
     checkpoints: Checkpoints | None = None,
+    stream: TrainingData | None = None,
+    workers: Workers | None = None,
 ) -> History:
     """Train `model` in place and leave it with the weights of the epoch for which `evaluate` returned most.
 
@@ -62,7 +67,11 @@ def fit(
     warning, or with an error in the first epoch. After every epoch a checkpoint and a line of the log are written.
     Every epoch has a random stream of its own, so a resumed run sees the same as one that was never stopped. Under a
     loss of labels, a bounded score gets a `ScoreScale`.
+
+    With `stream`, epochs go through its blocks, and `pairs` are a sample of them; a checkpoint is written after
+    some of the blocks too. With `workers`, each trains on its share of every batch, and the first one writes files.
     """
+    workers = workers or OneWorker()
     device = next(model.parameters()).device
     examples = training_examples(pairs, config)
     scale = None
@@ -72,18 +81,37 @@ def fit(
     # Without evaluation the last epoch is the best one, so the weights need not be copied.
     weights = type(model).state_dict if evaluate is None else _copy_of_weights
     history, best = History(), weights(model)
+    position = Position()
     if checkpoints is not None and checkpoints.resume:
-        best = _resume(checkpoints, model, scale, optimizer, history)
-    elif checkpoints is not None:
+        best, position = _resume(checkpoints, model, scale, optimizer, history)
+    elif checkpoints is not None and workers.rank == 0:
         for name in (CHECKPOINT, LOG):
-            (checkpoints.folder / name).unlink(missing_ok=True)
+            delete_file(join(checkpoints.folder, name))
+
+    def save(position: Position) -> None:
+        if checkpoints is not None and workers.rank == 0:
+            path = join(checkpoints.folder, CHECKPOINT)
+            save_checkpoint(path, model, best, scale, optimizer, checkpoints.run, history, position)
+
     try:
-        if not history.epochs:
+        if not history.epochs and not position.blocks:
             best = _start(model, texts, examples, config, evaluate, history, best, weights)
+        training = _Training(
+            model,
+            workers.wrap(model, scale),
+            _parameters(model, scale),
+            stream or MemoryData(texts, examples, config),
+            texts,
+            config,
+            optimizer,
+            device,
+            workers,
+        )
         while len(history.epochs) < config.epochs and not _out_of_patience(history, config.patience):
             number = len(history.epochs) + 1
             started = time.perf_counter()
-            loss = _train_epoch(model, scale, texts, examples, config, optimizer, device, number, history, on_step)
+            loss = _train_epoch(training, number, position, history, on_step, save)
+            position = Position()
             seconds = time.perf_counter() - started
             metric = None if evaluate is None else evaluate()
             if metric is not None and not np.isfinite(metric):
@@ -92,12 +120,10 @@ def fit(
                 if metric is None or history.best is None or metric > history.best:
                     history.best_epoch, history.best, best = number, metric, weights(model)
                 history.epochs.append(EpochRecord(number, loss, metric, round(seconds, 3)))
-                if checkpoints is not None:
+                if checkpoints is not None and workers.rank == 0:
                     # The log first: if the process is killed in between, the resumed run writes its last line again.
-                    lines = "".join(json.dumps(each.as_dict()) + "\n" for each in history.epochs)
-                    write_text(checkpoints.folder / LOG, lines)
-                    path = checkpoints.folder / CHECKPOINT
-                    save_checkpoint(path, model, best, scale, optimizer, checkpoints.run, history)
+                    _write_log(join(checkpoints.folder, LOG), history)
+                save(position)
     except KeyboardInterrupt:
         history.interrupted = True
     except DivergedError as error:
@@ -106,6 +132,11 @@ def fit(
         warnings.warn(f"{error} Training stopped; the best epoch, {history.best_epoch}, is kept.", stacklevel=4)
     model.load_state_dict(best)
     return history
+
+
+def _write_log(path: str, history: History) -> None:
+    with write_file(path) as file:
+        file.writelines(f"{json.dumps(each.as_dict())}\n".encode() for each in history.epochs)
 
 
 def _start(
@@ -134,58 +165,127 @@ def _start(
     return weights(model)
 
 
+@dataclass(frozen=True)
+class _Training:
+    """What every epoch needs."""
+
+    model: PairModel
+    network: Network
+    parameters: list[Tensor]
+    data: TrainingData
+    sample: TokenizedTexts
+    config: TrainingConfig
+    optimizer: torch.optim.Optimizer
+    device: torch.device
+    workers: Workers
+
+
+@dataclass(frozen=True)
+class _Batches:
+    """The batches of a part."""
+
+    epoch: Epoch
+    texts: TokenizedTexts
+    rows: list[NDArray[np.int64]]
+
+
 def _train_epoch(
-    model: PairModel,
-    scale: ScoreScale | None,
-    texts: TokenizedTexts,
-    examples: RankingExamples | LabeledExamples,
-    config: TrainingConfig,
-    optimizer: torch.optim.Optimizer,
-    device: torch.device,
+    training: _Training,
     number: int,
+    position: Position,
     history: History,
     on_step: Callable[[TrainingProgress], None],
+    save: Callable[[Position], None],
 ) -> float:
-    rng = np.random.default_rng([config.seed, number])
-    torch.manual_seed(config.seed * 1_000_003 + number)
-    model.train()
-    epoch = examples.epoch(rng)
-    width = texts.lengths[epoch.left] * texts.lengths[epoch.right].max(1)
-    negatives = max(1, epoch.right.shape[1] - 1)
-    batches = shuffled_batches(width, max(1, config.batch // negatives), rng)
-    total, seen, started = 0.0, 0, time.perf_counter()
+    """Train on every block once; each worker has a block of its own at a time. Returns the mean loss."""
+    training.model.train()
+    config, workers, data = training.config, training.workers, training.data
+    order = data.order(number)
     last = history.epochs[-1].metric if history.epochs else history.start
-    for step, rows in enumerate(batches, 1):
-        loss = _loss(model, scale, texts, epoch, rows, config, device)
-        value = loss.item()
-        if not np.isfinite(value):
-            raise DivergedError("loss", value, number, config.lr)
+    started = saved = time.perf_counter()
+    trained = 0
+
+    def report(share: float, loss: float, examples: int, pairs: int) -> None:
+        nonlocal trained
+        trained += pairs
+        done = min(1.0, (position.blocks + share * workers.size) / len(order))
+        mean = (position.loss + loss) / (position.examples + examples)
+        speed = trained / (time.perf_counter() - started)
+        on_step(TrainingProgress(number, config.epochs, done, mean, last, history.best, speed))
+
+    while position.blocks < len(order):
+        mine = order[position.blocks + workers.rank :][:1]
+        parts = data.parts(number, mine[0]) if mine else iter(())
+        while True:
+            part = next(parts, None)
+            batches = None if part is None else _batches(training, part)
+            sizes = workers.gather(None if batches is None else [len(rows) for rows in batches.rows])
+            if all(each is None for each in sizes):
+                break
+            loss, examples = _train_part(training, number, batches, [each or [] for each in sizes], report)
+            sums = workers.gather((loss, examples))
+            position.loss += sum(each for each, _ in sums)
+            position.examples += sum(each for _, each in sums)
+            if not np.isfinite(position.loss):
+                raise DivergedError("loss", position.loss, number, config.lr)
+        position.blocks += workers.size
+        if position.blocks < len(order) and time.perf_counter() - saved > CHECKPOINT_SECONDS:
+            with delay_interrupt():
+                save(position)
+            saved = time.perf_counter()
+    if not position.examples:
+        raise InputError("No block has a list with both a positive and a negative: add negatives.", option="negatives")
+    return position.loss / position.examples
+
+
+def _batches(training: _Training, part: Part) -> _Batches:
+    torch.manual_seed(part.seed + training.workers.rank)
+    epoch = part.examples.epoch(part.rng)
+    width = part.texts.lengths[epoch.left] * part.texts.lengths[epoch.right].max(1)
+    negatives = max(1, epoch.right.shape[1] - 1)
+    size = max(1, training.config.batch // negatives // training.workers.size)
+    return _Batches(epoch, part.texts, shuffled_batches(width, size, part.rng))
+
+
+def _train_part(
+    training: _Training,
+    number: int,
+    batches: _Batches | None,
+    sizes: list[list[int]],
+    report: Callable[[float, float, int, int], None],
+) -> tuple[float, int]:
+    """Train on the batches of a part; `sizes` has the numbers of examples in those of every worker."""
+    config, optimizer, workers = training.config, training.optimizer, training.workers
+    total, seen, steps = 0.0, 0, max(map(len, sizes))
+    for step in range(steps):
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        # The mean over workers of these losses is the mean over the examples of all of them.
+        own = sizes[workers.rank][step] if step < len(sizes[workers.rank]) else 0
+        weight = own * workers.size / sum(each[step] for each in sizes if step < len(each))
+        if batches is not None and own:
+            rows = batches.rows[step]
+            loss = _loss(training, batches.texts, batches.epoch, rows)
+            value = loss.item()
+            if workers.size == 1 and not np.isfinite(value):
+                raise DivergedError("loss", value, number, config.lr)
+            (loss if weight == 1 else weight * loss).backward()
+            total, seen = total + value * len(rows), seen + len(rows)
+            report((step + 1) / steps, total, seen, len(rows) * batches.epoch.right.shape[1])
+        else:  # other workers have one more batch, and their gradients are needed here too
+            any_text = collate(training.sample, np.zeros(1, np.int64), training.device)
+            (0.0 * training.network(any_text, any_text).sum()).backward()
         if config.max_grad_norm:
-            torch.nn.utils.clip_grad_norm_(_parameters(model, scale), config.max_grad_norm)
+            torch.nn.utils.clip_grad_norm_(training.parameters, config.max_grad_norm)
         optimizer.step()
-        total, seen = total + value * len(rows), seen + len(rows)
-        speed = seen * epoch.right.shape[1] / (time.perf_counter() - started)
-        done = step / len(batches)
-        on_step(TrainingProgress(number, config.epochs, done, total / seen, last, history.best, speed))
-    return total / seen
+    return total, seen
 
 
-def _loss(
-    model: PairModel,
-    scale: ScoreScale | None,
-    texts: TokenizedTexts,
-    epoch: Epoch,
-    rows: NDArray[np.int64],
-    config: TrainingConfig,
-    device: torch.device,
-) -> Tensor:
+def _loss(training: _Training, texts: TokenizedTexts, epoch: Epoch, rows: NDArray[np.int64]) -> Tensor:
     # Column by column: all positives, then the first negative of each, and so on, in the order of their left texts.
+    config, device = training.config, training.device
     right = epoch.right[rows].T
-    scores = model(collate(texts, epoch.left[rows], device), collate(texts, right.reshape(-1), device))
+    scores = training.network(collate(texts, epoch.left[rows], device), collate(texts, right.reshape(-1), device))
     if epoch.label is not None:
-        scores = scores if scale is None else scale(scores)
         return LABEL_LOSS_FUNCTIONS[config.loss](scores, torch.from_numpy(epoch.label[rows]).to(scores))
     lists = scores.view(right.shape)  # [1 + J, B]
     return hinge(lists, config.margin) if config.loss == "hinge" else listwise(lists, config.softmax_scale)
@@ -235,24 +335,24 @@ def _resume(
     scale: ScoreScale | None,
     optimizer: torch.optim.Optimizer,
     history: History,
-) -> dict[str, Tensor]:
-    path = checkpoints.folder / CHECKPOINT
-    if not path.is_file():
+) -> tuple[dict[str, Tensor], Position]:
+    path = join(checkpoints.folder, CHECKPOINT)
+    if not exists(path):
         raise InputError(f"There is no checkpoint to resume at {path}: start a new run.", option="resume")
     found = read_checkpoint(path)
-    _check_same_run(path, checkpoints.run, found.run)
+    _check_same_run(checkpoints.folder, checkpoints.run, found.run)
     best = found.restore(model, scale, optimizer)
     history.epochs, history.start = found.history.epochs, found.history.start
     history.best_epoch, history.best = found.history.best_epoch, found.history.best
-    return best
+    return best, found.position
 
 
-def _check_same_run(path: Path, run: RunRecord, found: RunRecord) -> None:
+def _check_same_run(folder: str, run: RunRecord, found: RunRecord) -> None:
     """Raise InputError if a checkpoint is of a run with another model, other options, data or settings."""
 
     def differs(name: str, value: object, other: object) -> InputError:
         return InputError(
-            f"Cannot resume with {name}={value!r}: the run in {path.parent} has {other!r}. "
+            f"Cannot resume with {name}={value!r}: the run in {folder} has {other!r}. "
             "Give the same value, or start again.",
             option="overwrite",
         )
@@ -262,7 +362,7 @@ def _check_same_run(path: Path, run: RunRecord, found: RunRecord) -> None:
     for kind in ("options", "data", "settings"):
         if kind == "settings" and run.vocabulary != found.vocabulary:
             raise InputError(
-                f"Cannot resume: the run in {path.parent} has another vocabulary or other vectors. "
+                f"Cannot resume: the run in {folder} has another vocabulary or other vectors. "
                 "Give the same init and vectors, or start again.",
                 option="overwrite",
             )

@@ -11,8 +11,9 @@ import torch
 from pairlight.core.errors import InputError
 from pairlight.core.memory import disable_malloc_trim
 from pairlight.core.progress import ProgressReporter
-from pairlight.data.negatives import mine_negatives
+from pairlight.data.pair_blocks import PairBlocks
 from pairlight.data.pairs import Pairs
+from pairlight.data.positives import as_positives
 from pairlight.data.splits import split
 from pairlight.evaluation.calibration import Calibration, can_calibrate, fit_calibration
 from pairlight.evaluation.dev_metric import check_dev_metric, dev_metric
@@ -30,11 +31,13 @@ from pairlight.training.advice import advice
 from pairlight.training.baseline import BM25, bm25_dev_metric
 from pairlight.training.checkpoint import Checkpoints, RunRecord
 from pairlight.training.config import TrainingConfig
-from pairlight.training.examples import training_examples, with_mined_negatives
+from pairlight.training.data import StreamedData
+from pairlight.training.examples import mine, training_examples, with_mined_negatives
 from pairlight.training.initialize import initialize_model, vocabulary_digest
 from pairlight.training.linear_fit import fit_linear
 from pairlight.training.loop import fit
 from pairlight.training.losses import default_label_loss
+from pairlight.training.workers import OneWorker, Workers
 
 Init = TrainedModel | Literal["auto"] | None
 WORTH = 0.005  # by how much a ready-made model must be better on dev
@@ -60,26 +63,37 @@ class Preparation:
     pairs: Pairs  # with the labels that are trained on
     dev: Pairs
     data: dict[str, DataSummary]  # of both
+    highest_label: float = 1.0  # that labels are divided by
 
     @property
     def model(self) -> PairModel:
         return self.scorer.model
 
+    def prepare_block(self, pairs: Pairs) -> tuple[TokenizedTexts, Pairs]:
+        """More pairs, as the training loop needs them."""
+        pairs = as_positives(pairs)
+        if self.config.negatives != "list":
+            pairs = mine(pairs, self.config)
+        labels = np.minimum(pairs.labels / np.float32(self.highest_label), 1) if self.highest_label != 1 else None
+        texts = self.scorer.token_ids(pairs.texts)
+        return texts, pairs if labels is None else replace(pairs, label=labels)
+
 
 def train(
     model: str,
-    train_pairs: Pairs,
+    train_pairs: Pairs | PairBlocks,
     dev: Pairs | None = None,
     *,
     settings: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     init: Init = "auto",
     device: str = "cpu",
-    folder: Path | None = None,
+    folder: str | Path | None = None,
     resume: bool = False,
     evaluate: Callable[[ModelScorer], float] | None = None,
     baseline: bool = True,
     reporter: ProgressReporter | None = None,
+    workers: Workers | None = None,
 ) -> TrainingRun:
     """Train the model of this name and select the epoch that does best on `dev`, else on a tenth of the lists.
 
@@ -88,9 +102,19 @@ def train(
     continue from; with "auto" it is a ready-made model if that does better on dev before training, unless it was
     trained on these texts. `evaluate` replaces the dev metric. With `baseline`, BM25's dev metric is computed too,
     unless `evaluate` replaces it.
+
+    `PairBlocks` are read block by block in every epoch; the vocabulary, the statistics and the linear fit are those of
+    a sample, and without `dev` the last block is held out. With `workers`, all of them call this function.
     """
     disable_malloc_trim()
-    reporter = reporter or ProgressReporter()
+    reporter, workers = reporter or ProgressReporter(), workers or OneWorker()
+    blocks = train_pairs if isinstance(train_pairs, PairBlocks) else None
+    if isinstance(train_pairs, PairBlocks):
+        if dev is None:
+            blocks, dev = train_pairs.hold_out()
+            dev = as_positives(dev)
+            reporter.say(f"No dev set given: the last block, {len(dev):,} pairs, is held out as one.")
+        train_pairs = as_positives((blocks or train_pairs).sample())
     ready, start = _choose_start(model, train_pairs, dev, settings, options, init, device, reporter)
     config, scorer, held_out = ready.config, ready.scorer, ready.dev
     history = History()
@@ -101,7 +125,9 @@ def train(
         def measure() -> float:
             if evaluate is not None:
                 return evaluate(scorer)
-            return dev_metric(held_out, scorer.score_tokenized(dev_texts, held_out.left, held_out.right), config.metric)
+            mine = np.array_split(np.arange(len(held_out)), workers.size)[workers.rank]
+            scores = scorer.score_tokenized(dev_texts, held_out.left[mine], held_out.right[mine])
+            return dev_metric(held_out, np.concatenate(workers.gather(scores)), config.metric)
 
         bm25: dict[str, float] = {}
         if evaluate is None:
@@ -112,7 +138,7 @@ def train(
         if folder is not None:
             vocabulary = vocabulary_digest(scorer.tokenizer, config)
             run = RunRecord(model, config.as_dict(), ready.data, vocabulary, ready.model.settings)
-            checkpoints = Checkpoints(folder, run, resume)
+            checkpoints = Checkpoints(str(folder), run, resume)
         history = fit(
             ready.model,
             ready.texts,
@@ -121,6 +147,8 @@ def train(
             evaluate=measure,
             on_step=reporter.on_step,
             checkpoints=checkpoints,
+            stream=None if blocks is None else StreamedData(blocks, ready.prepare_block, config),
+            workers=workers,
         )
         history.baseline = bm25
         history.init = start
@@ -212,14 +240,14 @@ def prepare_training(
         reporter.say(f"No dev set given: {dev.lists:,} of {dev.lists + pairs.lists:,} lists are held out as one.")
     dev = with_mined_negatives(dev, config)
     if config.negatives != "list":
-        pairs = mine_negatives(pairs, config.negatives, config.negatives_per_positive, config.top, config.seed)
+        pairs = mine(pairs, config)
         reporter.say(f"Mined negatives ({config.negatives}): {len(pairs):,} pairs.")
     loss = options.get("loss", "auto" if task_type(pairs) == "pairs" else config.loss)
-    labeled = pairs
+    labeled, highest = pairs, 1.0
     if loss == "auto":
         loss = "listwise" if task_type(pairs) == "ranking" else default_label_loss(pairs.labels)
-        highest = float(pairs.labels.max())
-        if loss == "bce" and highest > 1:
+        if loss == "bce" and pairs.labels.max() > 1:
+            highest = float(pairs.labels.max())
             reporter.say(f"Labels go up to {highest:g}: they are divided by it.")
             labeled = replace(pairs, label=pairs.labels / np.float32(highest))
     metric = default_metric(dev) if config.metric == "auto" else config.metric
@@ -244,7 +272,7 @@ def prepare_training(
         built.fit_statistics(texts, pairs)
     elif not built.statistics_are_weights:  # those of evidence are: its linear layer was fitted to them
         built.without_evidence.fit_statistics(texts, pairs)
-    return Preparation(config, scorer, texts, labeled, dev, {"train": _summary(pairs), "dev": _summary(dev)})
+    return Preparation(config, scorer, texts, labeled, dev, {"train": _summary(pairs), "dev": _summary(dev)}, highest)
 
 
 def calibrate(scorer: ModelScorer, dev: Pairs, config: TrainingConfig) -> Calibration:

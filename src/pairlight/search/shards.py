@@ -1,0 +1,131 @@
+"""An index of many shards: each is searched by a process of its own, and their candidates are merged."""
+
+import multiprocessing
+from collections.abc import Iterable, Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from pairlight.core.errors import InputError
+from pairlight.search.documents import Document, Where
+from pairlight.search.first_stage import Candidate, FirstStage, FusedStage
+from pairlight.search.index import Count, Index
+from pairlight.search.manifest import Manifest, read_manifest
+
+if TYPE_CHECKING:
+    from pairlight.matcher import Matcher
+
+
+class ShardedIndex(Index):
+    """A folder of indexes with one manifest. It is searched like a single one, and cannot be changed.
+
+    BM25 weighs words by their frequency in a shard, which differs little between large shards of mixed documents.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, model: "str | Path | Matcher | None" = None) -> None:
+        self.folder, self.manifest = folder, manifest
+        self._model, self._matcher = model, None
+        self.shards = [_Shard(folder / name) for name in manifest.shards]
+
+    def __len__(self) -> int:
+        return sum(_ask(self.shards, "size"))
+
+    def stage(self, name: str) -> FirstStage:
+        if name != "hybrid":
+            return _ShardStage(self.shards, name)
+        # Ranks are fused after the shards are merged: each shard has a first one.
+        return FusedStage([_ShardStage(self.shards, "bm25"), _ShardStage(self.shards, "vectors")])
+
+    def reload(self) -> None:
+        pass  # shards do not change
+
+    def check(self) -> None:
+        for each in self.shards:
+            Index.open(each.folder).check()
+
+    def close(self) -> None:
+        for each in self.shards:
+            each.close()
+
+    def add(self, documents: Iterable[Document | Mapping[str, Any]], *, progress: Count | None = None) -> NoReturn:
+        raise InputError(f"{self.folder} is an index of shards, which cannot be changed: index the documents again.")
+
+    def update(self, documents: Iterable[Document | Mapping[str, Any]], *, progress: Count | None = None) -> NoReturn:
+        self.add(documents)
+
+    def delete(self, ids: Iterable[str]) -> NoReturn:
+        self.add([])
+
+
+class _ShardStage:
+    """The same first stage of all shards."""
+
+    def __init__(self, shards: "Sequence[_Shard]", name: str) -> None:
+        self.shards, self.name = shards, name
+
+    def add(self, documents: Sequence[Document], *, new: bool = False) -> None:
+        raise InputError("An index of shards cannot be changed: index the documents again.")
+
+    def delete(self, ids: Sequence[str]) -> None:
+        self.add([])
+
+    def candidates(self, query: str, k: int, where: Where | None = None) -> list[Candidate]:
+        found = [each for part in _ask(self.shards, self.name, query, k, where) for each in part]
+        return sorted(found, key=lambda each: -each.score)[:k]
+
+    def close(self) -> None:
+        pass
+
+
+class _Shard:
+    """A shard and the process that searches it, started when it is first needed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.connection: Connection | None = None
+
+    def send(self, request: tuple[Any, ...]) -> None:
+        if self.connection is None:
+            context = multiprocessing.get_context("spawn")
+            self.connection, there = context.Pipe()
+            self.process = context.Process(target=_serve, args=(there, self.folder), daemon=True)
+            self.process.start()
+            there.close()
+        self.connection.send(request)
+
+    def receive(self) -> Any:
+        try:
+            answer = self.connection.recv() if self.connection is not None else None
+        except EOFError:
+            self.connection = None
+            raise InputError(f"The process that searches {self.folder} ended: search again.") from None
+        if isinstance(answer, BaseException):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+            self.process.join()
+
+
+def _ask(shards: Sequence[_Shard], *request: Any) -> list[Any]:
+    """The answers of all shards, which work at the same time."""
+    for each in shards:
+        each.send(request)
+    return [each.receive() for each in shards]
+
+
+def _serve(connection: Connection, folder: Path) -> None:
+    """The main function of a shard's process: answer until the connection is closed."""
+    index = Index(folder, read_manifest(folder))
+    while True:
+        try:
+            name, *arguments = connection.recv()
+        except (EOFError, KeyboardInterrupt):
+            return
+        try:
+            connection.send(len(index) if name == "size" else index.stage(name).candidates(*arguments))
+        except InputError as error:
+            connection.send(InputError(str(error)))

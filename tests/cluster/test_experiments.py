@@ -1,0 +1,99 @@
+"""Comparing and tuning on Ray: the same results as in local processes, also when a node is lost."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from cluster.conftest import files_in
+from cluster.jobs import slow_answer
+from experiments.work import answer
+from pairlight.cluster.executor import RayExecutor
+from pairlight.cluster.tune import ray_search
+from pairlight.experiments.compare import compare_models, complete_splits
+from pairlight.experiments.executor import Completed, Failed, SerialExecutor
+from pairlight.experiments.spec import RunSpec, plan_runs
+from pairlight.experiments.tune import tune
+from toy_pairs import overlap
+
+pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore")]
+
+OPTIONS = {"vectors": "none", "epochs": 2}
+SPLITS = complete_splits(overlap(30, seed=0))
+
+
+def specs(count: int, **options) -> list[RunSpec]:
+    return [RunSpec("mv-lstm", seed, {}, options) for seed in range(1, count + 1)]
+
+
+def test_runs_give_what_they_give_here_and_a_failure_stops_no_other(nodes):
+    nodes.add(2)
+    given = [*specs(2, warn="careful"), *specs(1, fail="input"), *specs(1, fail="diverge")]
+    found = {run.spec.name: run for run in RayExecutor(nodes.address).submit(given, answer, SPLITS)}
+    here = {run.spec.name: run for run in SerialExecutor().submit(given, answer, SPLITS)}
+    assert found.keys() == here.keys()
+    for name, run in here.items():
+        other = found[name]
+        assert type(other) is type(run)
+        assert other.notes == run.notes
+        if isinstance(run, Failed):
+            assert (str(other.error), other.diverged) == (str(run.error), run.diverged)
+        else:
+            assert (other.result.pairs, other.result.threads) == (run.result.pairs, 1)
+
+
+def test_a_run_whose_worker_or_node_dies_is_repeated_and_the_others_go_on(nodes, when, tmp_path):
+    first, _ = nodes.add(), nodes.add()
+    given = specs(6, sleep=1.0, folder=str(tmp_path))
+
+    def kill() -> None:
+        newest = max(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        os.kill(int(newest.name.split("-")[-1]), signal.SIGKILL)
+        time.sleep(2)
+        nodes.kill(first)
+
+    killer = when(lambda: files_in(tmp_path) >= 2, kill)
+    runs = list(RayExecutor(nodes.address).submit(given, slow_answer, SPLITS))
+    killer.join()
+    assert sorted(run.spec.seed for run in runs) == [1, 2, 3, 4, 5, 6]
+    assert all(isinstance(run, Completed) for run in runs)
+    assert files_in(tmp_path) > 6
+
+
+def test_a_comparison_has_the_results_of_a_local_one_and_is_resumed(nodes, tmp_path):
+    nodes.add(2)
+    planned = plan_runs(["mv-lstm", "bm25"], [1, 2], OPTIONS)
+
+    def compared(out: Path, executor) -> list[dict]:
+        board = compare_models(SPLITS, planned, out, dataset="toy", options=OPTIONS, command="", executor=executor)
+        return [{key: row[key] for key in ("model", "test", "dev", "std")} for row in board.as_dict()["rows"]]
+
+    on_ray = compared(tmp_path / "ray", RayExecutor(nodes.address))
+    assert on_ray == compared(tmp_path / "here", SerialExecutor())
+    assert compared(tmp_path / "ray", RayExecutor("nowhere:1")) == on_ray  # all runs are finished: no cluster is needed
+
+
+def test_trials_run_on_the_cluster_and_continue_in_the_same_study(nodes, tmp_path):
+    nodes.add(2)
+
+    def tuned(trials: int):
+        return tune(
+            SPLITS["train"],
+            SPLITS["dev"],
+            "mv-lstm",
+            tmp_path,
+            trials=trials,
+            choices={"hidden": ["2", "3"], "dim": ["4"]},
+            options=OPTIONS,
+            search=ray_search(nodes.address, tmp_path),
+        )
+
+    first = tuned(2)
+    assert (first.trials, first.model) == (2, "mv-lstm")
+    best = tuned(4)
+    assert best.trials == 4
+    assert best.dev["MAP"] >= first.dev["MAP"]
+    assert json.loads((tmp_path / "settings.json").read_text())["settings"]["dim"] == 4
