@@ -118,12 +118,14 @@ class Matcher:
         """
         if as_probability and as_label:
             raise InputError("A prediction is a probability or a label: set as_probability or as_label, not both.")
-        scores = _finite(self.scorer.score_pairs(_pairs(pairs, need_label=False)))
+        served = self._serve()
+        scores, calibration = served.scorer.score_pairs(_pairs(pairs, need_label=False)), served.trained.calibration
+        scores = _finite(scores)
         if not as_probability and not as_label:
             return scores
-        if self.calibration is None:
+        if calibration is None:
             raise InputError("This model is not calibrated: call calibrate(dev) with labeled pairs first.")
-        calibrated = self.calibration.label(scores) if as_label else self.calibration.probability(scores)
+        calibrated = calibration.label(scores) if as_label else calibration.probability(scores)
         return calibrated.astype(np.float32)
 
     def rank(
@@ -204,10 +206,11 @@ class Matcher:
             return compare_explanations([self.explain(left, each, words=words) for each in right])
         check_text("left text", left)
         check_text("right text", right)
-        found = explain_pair(self.scorer, left, right, words=words)
-        if self.calibration is None or not self.calibration.has_probability:
+        served = self._serve()
+        found, calibration = explain_pair(served.scorer, left, right, words=words), served.trained.calibration
+        if calibration is None or not calibration.has_probability:
             return found
-        return replace(found, probability=float(self.calibration.probability([found.score])[0]))
+        return replace(found, probability=float(calibration.probability([found.score])[0]))
 
     def nearest(self, left: str, right: str, train_pairs: Any, n: int = 5) -> "tuple[Neighbor, ...]":
         """The `n` training pairs most similar to this pair, by the features that enter the model's score."""
