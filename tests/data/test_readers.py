@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
-from pairlight.data.readers import ReadReport, read_pairs
+from pairlight.data.readers import PairsAndTables, ReadReport, read_pairs
 
 Row = tuple[str, str, float]
 
@@ -408,3 +408,10 @@ def test_parquet_with_values_that_python_cannot_have_is_one_line(tmp_path):
         pq.write_table(pa.table(columns), tmp_path / "p.parquet")
         with pytest.raises(InputError, match=r"p.parquet cannot be read as Parquet"):
             read_pairs(tmp_path / "p.parquet")
+
+
+def test_parquet_with_two_columns_of_one_name_cannot_be_written_again(tmp_path):
+    columns = pa.Table.from_arrays([pa.array(["a"])] * 4, names=["left", "right", "more", "more"])
+    pq.write_table(columns, tmp_path / "p.parquet")
+    with pytest.raises(InputError, match="exists 2 times in schema"):
+        list(PairsAndTables(tmp_path / "p.parquet"))

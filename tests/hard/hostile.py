@@ -110,12 +110,9 @@ class Base:
     """What valid commands need: a model, encodings, a checkpoint, an index and pairs. Cases damage copies of them."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
         self.model, self.encodings, self.run = folder / "model", folder / "encodings.safetensors", folder / "run"
         self.index, self.pairs, self.texts = folder / "index", folder / "pairs.tsv", folder / "texts.txt"
-        if (folder / "complete").exists():
-            return
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)  # the formats of files may have changed
         folder.mkdir(parents=True)
         pairs = overlap(12, seed=0)
         rows = zip(pairs.left, pairs.right, pairs.labels, strict=True)
@@ -128,7 +125,6 @@ class Base:
         matcher.encode(pairs.texts).save(self.encodings)
         documents = [Document(f"d{n}", text, {"lang": "en"}) for n, text in enumerate(pairs.texts)]
         Index.create(self.index, documents, model=self.model).close()
-        (folder / "complete").touch()
 
 
 def make_case(number: int, base: Base, folder: Path) -> Case:

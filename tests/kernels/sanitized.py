@@ -72,7 +72,7 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
     def leaf(*shape: int, dtype: torch.dtype = dtype) -> torch.Tensor:
         return torch.randn(shape, dtype=dtype).requires_grad_()
 
-    for B, L, R, C, D in SIZES or drawn(20, 70, 70, 12, 40):
+    for B, L, R, C, D in SIZES or drawn(8, 40, 40, 6, 20):
         left, right = torch.randint(0, L + 1, (B,)), torch.randint(0, R + 1, (B,))
         lengths = array(left), array(right)
         for rows, reverse in itertools.product((7 * D, 4 * D), (False, True)):
@@ -135,7 +135,7 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
         arrays = [g.standard_normal(shape).astype(np.float32) for shape in ((features,), (7, features), (7,), (7,))]
         return Head(arrays[0], 0.5, *arrays[1:])
 
-    for T, m, R, C, D in STORED_SIZES or drawn(40, 70, 80, 4, 40):
+    for T, m, R, C, D in STORED_SIZES or drawn(20, 40, 60, 4, 20):
         start = np.concatenate([[0], np.cumsum(g.integers(1, R + 1, T))])
         texts = g.integers(0, T, 3)
         for parts, k in itertools.product((1, 2), (1, 5, 50)):

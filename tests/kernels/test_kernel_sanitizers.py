@@ -43,4 +43,4 @@ def test_no_kernel_accesses_memory_out_of_bounds(tmp_path: Path) -> None:
 
 @pytest.mark.hard
 def test_no_kernel_accesses_memory_out_of_bounds_at_drawn_sizes(tmp_path: Path) -> None:
-    check_clean(tmp_path, "15")
+    check_clean(tmp_path, "6")

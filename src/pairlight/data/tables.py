@@ -241,8 +241,8 @@ def _parquet(path: Path, columns: TableColumns, whole: WholeRows | None) -> Iter
     except InputError:
         raise
     # Values that Python cannot have, such as texts that are not UTF-8 and dates after the year 9999, are a ValueError
-    # or an OverflowError.
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+    # or an OverflowError, and two columns of the same name a KeyError.
+    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{path} cannot be read as Parquet ({reason}): write the file again.") from None
 
