@@ -77,16 +77,22 @@ def copy_results(folder: Path) -> None:
 
 
 def merged(old: PaperReport, new: PaperReport) -> PaperReport:
-    """The new report with the tables and rows that only the old one has results of."""
+    """The new report with the tables and rows that only the old one has results of, or with more seeds."""
     tables = {table.dataset: table for table in old.tables}
     for table in new.tables:
-        tables[table.dataset] = _merged_table(tables.get(table.dataset, table), table)
-    return replace(new, tables=tuple(tables.values()))
+        tables[table.dataset] = _merged_table(new.name, tables.get(table.dataset, table), table)
+    return replace(new, command=old.command, tables=tuple(tables.values()))
 
 
-def _merged_table(old: ReportTable, new: ReportTable) -> ReportTable:
+def _merged_table(name: str, old: ReportTable, new: ReportTable) -> ReportTable:
+    # A row of an earlier form is replaced by one of today's form with any number of seeds.
     before = {row.label: row for row in old.rows if row.seeds}
-    return replace(new, rows=tuple(row if row.seeds else before.get(row.label, row) for row in new.rows))
+    rows = []
+    for row in new.rows:
+        other = before.get(row.label, row)
+        keep = other.seeds > row.seeds and not (row.seeds and earlier_form(name, old, other))
+        rows.append(other if keep else row)
+    return replace(new, rows=tuple(rows))
 
 
 def copy_runs(folder: Path) -> None:
@@ -95,6 +101,7 @@ def copy_runs(folder: Path) -> None:
         if file.parent.name.startswith((*CASE_TITLES, "length-")):
             continue  # of no use without the models, or quicker to run than to store
         run = json.loads(file.read_text("utf-8"))
+        run.pop("sha256", None)  # of the whole run
         lists = run["result"]["per_list"]
         tested = {name: lists[name] for name in _TESTED if name in lists}
         run["result"]["per_list"] = {name: [float(f"{value:.4g}") for value in tested[name]] for name in tested}

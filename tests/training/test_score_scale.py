@@ -45,17 +45,25 @@ def test_models_with_a_bounded_score_declare_it():
     assert tuple(sorted(name for name in MODELS if model_class(name).bounded_score)) == BOUNDED
 
 
-def test_a_score_of_one_starts_as_a_logit_of_four():
-    scale = ScoreScale("bce", np.array([0.0, 1.0], np.float32))
-    assert scale(torch.tensor([-1.0, 0.0, 1.0])).tolist() == pytest.approx([-4.0, 0.0, 4.0])
+def test_logits_start_with_mean_zero_and_standard_deviation_one():
+    scores = np.array([0.5, 0.6, 0.7, 1.0], np.float32)  # of a sigmoid: all of them would be the logits of positives
+    logits = ScoreScale("bce", scores, np.array([0.0, 1.0], np.float32))(torch.from_numpy(scores)).detach()
+    assert (float(logits.mean()), float(logits.std(correction=0))) == pytest.approx((0.0, 1.0), abs=1e-5)
+    assert logits.tolist() == sorted(logits.tolist())
 
 
-def test_under_the_squared_loss_scores_start_within_the_labels():
-    scale = ScoreScale("squared", np.array([-1.0, 2.0, 5.0], np.float32))
-    assert scale(torch.tensor([-1.0, 0.0, 1.0])).tolist() == pytest.approx([-1.0, 2.0, 5.0])
+def test_under_the_squared_loss_scores_start_as_the_labels_are_distributed():
+    scores, labels = np.array([-1.0, 0.0, 1.0], np.float32), np.array([-1.0, 2.0, 5.0], np.float32)
+    scale = ScoreScale("squared", scores, labels)
+    assert scale(torch.from_numpy(scores)).tolist() == pytest.approx([-1.0, 2.0, 5.0], abs=1e-5)
     assert scale.log_scale.requires_grad
-    equal = ScoreScale("squared", np.array([3.0, 3.0], np.float32))
-    assert equal(torch.tensor([0.0, 1.0])).tolist() == pytest.approx([3.0, 4.0])
+
+
+@pytest.mark.parametrize("loss", ["bce", "squared"])
+def test_equal_scores_and_labels_have_a_finite_scale(loss):
+    scale = ScoreScale(loss, np.full(3, 0.3, np.float32), np.full(3, 1.0, np.float32))
+    assert torch.isfinite(scale(torch.tensor([0.3, 1.0]))).all()
+    assert math.exp(scale.log_scale.item()) == pytest.approx(20)
 
 
 @pytest.mark.parametrize("name", ["lstm-rnn", "anmm"])
@@ -80,7 +88,7 @@ def test_the_scale_is_in_the_checkpoint_and_not_in_the_model_folder(tmp_path):
     matcher = trained("lstm-rnn", epochs=2, folder=tmp_path / "run")
     with safe_open(tmp_path / "run" / "checkpoint.safetensors", "pt") as file:
         assert {"scale.log_scale", "scale.bias"} <= set(file.keys())
-        assert file.get_tensor("scale.log_scale").item() != pytest.approx(math.log(4), abs=1e-6)
+        assert math.isfinite(file.get_tensor("scale.log_scale").item())
     matcher.save(tmp_path / "model")
     with safe_open(tmp_path / "model" / "model.safetensors", "pt") as file:
         assert not [key for key in file.keys() if "scale" in key]  # noqa: SIM118 - a handle, not a dict

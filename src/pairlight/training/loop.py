@@ -18,6 +18,7 @@ from pairlight.core.storage import delete_file, exists, join, write_file
 from pairlight.data.batching import shuffled_batches
 from pairlight.data.pairs import Pairs
 from pairlight.inference.history import EpochRecord, History
+from pairlight.inference.scoring import score_pairs
 from pairlight.layers.collate import collate
 from pairlight.models.base import PairModel
 from pairlight.text.tokenizer import TokenizedTexts
@@ -35,6 +36,7 @@ from pairlight.training.workers import Network, OneWorker, Workers
 CHECKPOINT, LOG = "checkpoint.safetensors", "log.jsonl"
 CHECKPOINT_SECONDS = 300.0  # between checkpoints inside an epoch of many blocks
 SLOW = 0.1  # of the learning rate, for static vectors
+SCALED_PAIRS = 1000  # training pairs whose scores a scale starts from
 
 
 class DivergedError(InputError):
@@ -76,7 +78,7 @@ def fit(
     examples = training_examples(pairs, config)
     scale = None
     if isinstance(examples, LabeledExamples) and model.bounded_score:
-        scale = ScoreScale(config.loss, examples.label).to(device)
+        scale = _score_scale(model, texts, examples, config).to(device)
     optimizer = _optimizer(model, scale, config, fused=device.type == "cpu")
     # Without evaluation the last epoch is the best one, so the weights need not be copied.
     weights = type(model).state_dict if evaluate is None else _copy_of_weights
@@ -137,6 +139,15 @@ def fit(
 def _write_log(path: str, history: History) -> None:
     with write_file(path) as file:
         file.writelines(f"{json.dumps(each.as_dict())}\n".encode() for each in history.epochs)
+
+
+def _score_scale(
+    model: PairModel, texts: TokenizedTexts, examples: LabeledExamples, config: TrainingConfig
+) -> ScoreScale:
+    """The scale of a bounded score, from the scores of some training pairs before training."""
+    rows = np.unique(np.linspace(0, len(examples) - 1, SCALED_PAIRS).astype(np.int64))  # labels may be sorted
+    pairs = examples.pairs
+    return ScoreScale(config.loss, score_pairs(model, texts, pairs.left[rows], pairs.right[rows]), examples.label)
 
 
 def _start(

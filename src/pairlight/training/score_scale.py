@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-LOGIT = 4.0  # sigmoid(4) = 0.98
+LARGEST = 20.0  # of the scale at the start, where the scores of an untrained model hardly differ
 
 
 class ScoreScale(torch.nn.Module):
@@ -15,15 +15,16 @@ class ScoreScale(torch.nn.Module):
 
     A cosine as a logit gives only probabilities from 0.27 to 0.73. The scale is positive, so it changes neither the
     order of scores nor what a threshold can separate: it is part of the loss, and not of the model that is saved.
-    At the start, scores from -1 to 1 become logits from -4 to 4 (bce) or span the labels (squared).
+    At the start, the logits of training pairs have mean 0 and standard deviation 1 (bce), or those of the labels
+    (squared): a bias far off would be corrected by the weights of the model, which would unlearn what they start with.
     """
 
-    def __init__(self, loss: str, labels: NDArray[np.float32]) -> None:
+    def __init__(self, loss: str, scores: NDArray[np.float32], labels: NDArray[np.float32]) -> None:
         super().__init__()
-        low, high = (-LOGIT, LOGIT) if loss == "bce" else (float(labels.min()), float(labels.max()))
-        scale = (high - low) / 2 or 1.0  # all labels may be equal
+        mean, spread = (0.0, 1.0) if loss == "bce" else (float(labels.mean()), float(labels.std()) or 1.0)
+        scale = spread * min(LARGEST, 1 / max(float(scores.std()), 1e-6))
         self.log_scale = torch.nn.Parameter(torch.tensor(math.log(scale)))
-        self.bias = torch.nn.Parameter(torch.tensor((low + high) / 2))
+        self.bias = torch.nn.Parameter(torch.tensor(mean - scale * float(scores.mean())))
 
     def forward(self, scores: Tensor) -> Tensor:
         return self.log_scale.exp() * scores + self.bias
