@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-ray = pytest.importorskip("ray")
-
 OBJECT_STORE = 80_000_000  # bytes of a node, the least that Ray accepts with some room
 TIMEOUT = 120.0  # seconds
 
@@ -37,6 +35,7 @@ def nodes(monkeypatch) -> Iterator[Nodes]:
     # Workers find the modules of tests, as this process does.
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
     monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    ray = pytest.importorskip("ray", reason="the extra cluster is not installed")
     made = Nodes()
     yield made
     ray.shutdown()

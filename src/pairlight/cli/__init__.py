@@ -29,6 +29,7 @@ COMMANDS = {
     "build": "build:build",
     "reproduce": "reproduce:reproduce",
     "demo": "demo:demo",
+    "cluster": "cluster:cluster",
     "doctor": "doctor:doctor",
 }
 
