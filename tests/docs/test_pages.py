@@ -16,6 +16,7 @@ import typer
 from docs.pages import DOCS, PAGES, ROOT, blocks, commands, name_of
 from pairlight import Matcher
 from pairlight.cli import app, main
+from pairlight.experiments.panel import PANEL
 from pairlight.kernels.native.library import native
 from pairlight.models import MODELS, model_class
 from pairlight.models.settings import model_settings
@@ -87,6 +88,16 @@ def test_the_figures_of_the_readme_are_those_measured():
     text = (ROOT / "README.md").read_text("utf-8")
     for name, figures in measured.items():
         assert f"| {name} | {' | '.join(figures)} |" in text
+
+
+def test_the_figures_of_models_without_training_are_those_measured():
+    measured = json.loads((DOCS / "panel" / "zero_shot.json").read_text("utf-8"))
+    head, *table = re.findall(r"^\| .*\|$", (DOCS / "panel.md").read_text("utf-8"), re.MULTILINE)
+    datasets = re.findall(r"([\w-]+) \(", head)
+    assert sorted(datasets) == sorted(PANEL)
+    for model in ("MiniLM", "WordLlama", "model2vec"):
+        values = {each["dataset"]: f"{each['test']:.3f}" for each in measured if each["model"] == model}
+        assert f"| {model} | {' | '.join(values[name] for name in datasets)} |" in table
 
 
 def test_the_table_of_the_leaderboard_is_that_of_its_json():
