@@ -12,6 +12,7 @@ import torch
 from benchmarks import comparisons, growth, machine, search
 from benchmarks.every_model import every_model
 from benchmarks.kernel_speed import kernel_speed
+from benchmarks.light import light
 from benchmarks.report import goals, report
 from benchmarks.serving import serving
 from benchmarks.stored_encodings import stored_encodings
@@ -32,6 +33,7 @@ PARTS = (
     "start",
     "serving",
     "search",
+    "light",
 )
 
 
@@ -97,6 +99,8 @@ def run(quick: bool, models: list[str], parts: list[str], out: Path | None) -> N
     if "search" in parts:
         with TemporaryDirectory() as index:
             results["search"] = search.measure(20_000 if quick else 1_000_000, Path(index, "index"), say)
+    if "light" in parts:
+        results["light"] = light(models, rounds, quick, say)
     results["goals"] = goals(results)
     results["seconds"] = time.perf_counter() - started
     write_json(folder / "results.json", results)

@@ -63,6 +63,8 @@ def report(results: dict[str, Any], figures: list[str]) -> str:
             f"{start['cpu']:.1f} s of CPU time. Installed: pairlight {size['own']:.1f} MB, its requirements "
             f"{size['required']:,.0f} MB, of which torch {size['torch']:,.0f} MB.",
         ]
+    if light := results.get("light"):
+        blocks += ["## Without PyTorch", *_light(light)]
     return "\n\n".join(blocks) + "\n"
 
 
@@ -119,6 +121,16 @@ def goals(results: dict[str, Any]) -> Rows:
     if inside:
         name = min(inside, key=inside.__getitem__)
         check(f"share of training time inside the model, lowest of all models ({name})", 0.8, inside[name])
+    if light := results.get("light"):
+        for row in light["speed"]:
+            least = 1.3 if row["model"] in ("mv-lstm", "amv-lstm", "match-srnn", "match-pyramid") else 1
+            check(f"{row['model']}, scoring without PyTorch, times PyTorch", least, row["torch"] / row["light"])
+        start, size = light["start"]["light"]["wall"], light["installed_mb"]
+        check("start to first score without PyTorch: 0.3 s divided by it", 1, 0.3 / start, f"{start:.2f} s")
+        note = f"{light['memory_mb']:.0f} MB after {light['requests']:,} requests"
+        check("memory without PyTorch: 120 MB divided by it", 1, 120 / light["memory_mb"], note)
+        whole = size["own"] + size["required"]
+        check("installed without PyTorch: 150 MB divided by it", 1, 150 / whole, f"{whole:.0f} MB")
     return found
 
 
@@ -134,6 +146,29 @@ def _check_serving(served: dict[str, Any], name: str, least: float, check: Calla
         check(f"serving {name}, overload: 50 ms, times the p99 of 429", 1, 50 / refused, f"{refused:.1f} ms")
     if name == "mv-lstm":
         check(f"serving {name}, load of 80 %: 25 ms, times the p99", 1, 25 / row["p99_ms"], f"{row['p99_ms']:.1f} ms")
+
+
+def _light(found: dict[str, Any]) -> list[str]:
+    rows = [
+        [
+            r["model"],
+            f"{r['light']:.2f}",
+            f"{r['torch']:.2f}",
+            f"{r['torch'] / r['light']:.2f}",
+            f"{r['difference']:.0e}",
+        ]
+        for r in found["speed"]
+    ]
+    light, torch = found["start"]["light"], found["start"]["torch"]
+    return [
+        "Milliseconds of CPU time for one query of 30 words and 100 tokenized texts of 40 words, in the form of the "
+        "papers, and the largest difference of a score:",
+        _table(["model", "light", "PyTorch", "PyTorch / light", "difference"], rows),
+        f"`pairlight rank` with a ready-made model, from starting the process: {light['wall']:.2f} s of wall time and "
+        f"{light['cpu']:.2f} s of CPU time, with PyTorch {torch['wall']:.2f} s and {torch['cpu']:.2f} s. Memory of a "
+        f"process with two models after {found['requests']:,} mixed requests: {found['memory_mb']:.0f} MB. Installed: "
+        f"{found['installed_mb']['own'] + found['installed_mb']['required']:.0f} MB.",
+    ]
 
 
 def _goal(row: dict[str, Any]) -> list[str]:
