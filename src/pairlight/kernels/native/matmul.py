@@ -2,7 +2,10 @@
 
 import ctypes
 
-from pairlight.kernels.native.buffers import Array, address, numbers, pointers, strides
+import numpy as np
+
+from pairlight.kernels.native import library
+from pairlight.kernels.native.buffers import Array, address, contiguous, numbers, pointers, strides
 from pairlight.kernels.native.library import Native
 
 
@@ -19,6 +22,43 @@ class _Call(ctypes.Structure):
         *pointers("bias"),
         *numbers("batch", "m", "k", "n", "add", "threads"),
     )
+
+
+def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
+    """x Wᵀ + b for x[..,D] and weight[N,D]."""
+    rows = contiguous(x.reshape(-1, x.shape[-1]))
+    y = np.empty((len(rows), len(weight)), x.dtype)
+    product_into(y, rows, weight.T, bias)
+    return y.reshape(*x.shape[:-1], len(weight))
+
+
+def product_into(out: Array, a: Array, b: Array, bias: Array | None = None) -> None:
+    """Write a b + bias to out[M,N], whose last axis is contiguous, for a[M,K] and b[K,N].
+
+    Not by NumPy's own product, which is slower for most sizes here, and whose threads slow down a busy machine.
+    """
+    native = library.native(out.dtype)
+    fits = out.size and a.size and a.dtype == b.dtype == out.dtype
+    if native is None or not fits or not all(_one_contiguous(each) for each in (a, b)):
+        np.matmul(a, b, out=out)
+        if bias is not None:
+            out += bias
+        return
+    bias = None if bias is None else contiguous(bias)
+    matmul_into(native, a[None], b[None], out[None], bias, threads=library.threads())
+
+
+def batched_product_into(out: Array, a: Array, b: Array) -> None:
+    """Write a b[i] to out[B,M,N] for every i, for contiguous a[M,K], b[B,K,N] and `out`."""
+    native = library.native(out.dtype)
+    if native is None or not out.size or not a.size:
+        np.matmul(a, b, out=out)
+        return
+    matmul_into(native, np.broadcast_to(a, (len(b), *a.shape)), b, out, threads=library.threads())
+
+
+def _one_contiguous(x: Array) -> bool:
+    return x.itemsize in x.strides and x.flags.aligned
 
 
 def matmul_into(

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pairlight.kernels.native.buffers import Array
+from pairlight.kernels.native.matmul import product_into
 
 
 def prefix_linear_relu(x: Array, mask: Array, weights: Sequence[Array], biases: Sequence[Array]) -> Array:
@@ -13,9 +14,7 @@ def prefix_linear_relu(x: Array, mask: Array, weights: Sequence[Array], biases: 
     y = np.empty((len(rows), sum(map(len, weights))), x.dtype)
     first = 0
     for weight, bias in zip(weights, biases, strict=True):
-        part = y[:, first : first + len(weight)]
-        np.matmul(rows[:, : weight.shape[1]], weight.T, out=part)
-        part += bias
+        product_into(y[:, first : first + len(weight)], rows[:, : weight.shape[1]], weight.T, bias)
         first += len(weight)
     np.maximum(y, 0, out=y)
     if not mask.all():
