@@ -7,10 +7,11 @@ BROWSER := $(VENV)/.looked
 PEERS := $(VENV)/.peers
 SPHINX := $(VENV)/.docs
 HARD := $(VENV)/.hard
+RELEASE := $(VENV)/.release
 RAY := $(VENV)/.ray
 KERNELS := src/pairlight/kernels/native
 
-.PHONY: requirements demo test test-slow test-clients test-hard test-cluster check bench docs clean
+.PHONY: requirements demo test test-slow test-clients test-hard test-cluster check bench docs wheel release-check clean
 
 demo: $(READY)
 	$(BIN)/pairlight demo
@@ -45,6 +46,14 @@ test-hard: $(READY) $(HARD)
 # Jobs on Ray, with several nodes on this machine that are taken away.
 test-cluster: $(READY) $(RAY)
 	$(BIN)/pytest -m cluster tests/cluster
+
+# Wheels with and without native kernels, in dist.
+wheel: $(RELEASE)
+	$(BIN)/python tools/release.py
+
+# Also the source distribution; each is installed into a clean environment and tried.
+release-check: $(RELEASE)
+	$(BIN)/python tools/release.py --check
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -86,6 +95,10 @@ $(PEERS): $(READY)
 $(SPHINX): $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,docs]'
 	touch $(SPHINX)
+
+$(RELEASE): $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,release]'
+	touch $(RELEASE)
 
 $(HARD): $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,hard]'

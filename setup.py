@@ -1,13 +1,19 @@
-"""Compiles the native kernels at install where there is a compiler; elsewhere their slower references are used."""
+"""Compiles the native kernels at install where there is a compiler; elsewhere their slower references are used.
+
+PAIRLIGHT_WHEEL=native makes a wheel for any Python 3 that fails to build without kernels, and PAIRLIGHT_WHEEL=pure one
+without kernels for any machine: see tools/release.py.
+"""
 
 import os
 import runpy
 from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
 KERNELS = Path("src", "pairlight", "kernels", "native")
+WHEEL = os.environ.get("PAIRLIGHT_WHEEL")
 
 
 class BuildKernels(build_ext):
@@ -15,8 +21,11 @@ class BuildKernels(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         build = runpy.run_path(str(KERNELS / "build.py"))
+        into = Path(self.get_ext_fullpath(ext.name))
+        if WHEEL == "native":
+            return build["compile_library"](into, link=["-s"])
         try:
-            build["compile_library"](Path(self.get_ext_fullpath(ext.name)))
+            build["compile_library"](into)
         except Exception as error:
             # A slower pairlight is better than none.
             self.warn(f"the native kernels were not built, so slower reference implementations are used: {error}")
@@ -25,8 +34,16 @@ class BuildKernels(build_ext):
         return os.path.join(*fullname.split(".")) + ".so"
 
 
+class AnyPython(bdist_wheel):
+    """The kernels do not use Python's C API, so one wheel is for all versions of Python 3."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        return "py3", "none", super().get_tag()[2]
+
+
 sources = [str(KERNELS / "csrc" / name) for name in ("common.cpp", "width.cpp")]
+kernels = Extension("pairlight.kernels.native._native", sources, optional=WHEEL != "native")
 setup(
-    ext_modules=[Extension("pairlight.kernels.native._native", sources, optional=True)],
-    cmdclass={"build_ext": BuildKernels},
+    ext_modules=[] if WHEEL == "pure" else [kernels],
+    cmdclass={"build_ext": BuildKernels, "bdist_wheel": AnyPython},
 )

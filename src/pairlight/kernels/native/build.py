@@ -38,8 +38,11 @@ def fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def compile_library(into: Path, extra: Sequence[str] = ()) -> None:
-    """Compile and link all widths into the file `into`, which is only replaced on success."""
+def compile_library(into: Path, extra: Sequence[str] = (), link: Sequence[str] = ()) -> None:
+    """Compile and link all widths into the file `into`, which is only replaced on success.
+
+    `extra` are flags of the compiler and the linker, `link` those of the linker alone.
+    """
     into.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into.parent) as name:
         folder = Path(name)
@@ -47,7 +50,7 @@ def compile_library(into: Path, extra: Sequence[str] = ()) -> None:
         define = [f'-DPAIRLIGHT_FINGERPRINT="{fingerprint()}"']
         objects.append(_compile("common.cpp", folder / "common.o", [*define, *extra]))
         library = folder / into.name
-        _run(["-shared", *extra, *map(str, objects), "-pthread", "-ldl", "-lm", "-o", str(library)])
+        _run(["-shared", *extra, *link, *map(str, objects), "-pthread", "-ldl", "-lm", "-o", str(library)])
         os.replace(library, into)
 
 
