@@ -1,7 +1,7 @@
 """Builds the wheels and the source distribution into dist/, and checks each in a clean environment.
 
-    python tools/release.py            two wheels: with native kernels for Linux on x86-64, and for any machine
-    python tools/release.py --check    also the source distribution; then twine check, install and try each
+python tools/release.py            two wheels: with native kernels for Linux on x86-64, and for any machine
+python tools/release.py --check    also the source distribution; then twine check, install and try each
 """
 
 import json
