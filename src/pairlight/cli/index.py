@@ -1,5 +1,6 @@
 """`pairlight index`: index documents to search them, and change or tune an index."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -138,32 +139,35 @@ def _create_shards(
     join_shards(job.out, blocks, job, reranker)
 
 
-@index.command("add", cls=Command)
-def add(
-    folder: IndexFolder,
-    documents: Documents,
-    text: Text = "text",
-    id: Id = "id",
-    title: Title = "title",
-    header: Header = None,
-    as_json: Json = False,
-) -> None:
-    """Add documents with new ids to an index."""
-    _put("add", folder, documents, {"text": text, "id": id, "title": title, "header": _names(header)}, as_json)
+def _writing_command(action: str) -> Callable[..., None]:
+    """The command that adds or updates documents: both take the same files."""
+
+    def write(
+        folder: IndexFolder,
+        documents: Documents,
+        text: Text = "text",
+        id: Id = "id",
+        title: Title = "title",
+        header: Header = None,
+        as_json: Json = False,
+    ) -> None:
+        from pairlight.search.documents import read_documents
+        from pairlight.search.index import Index
+
+        with Index.open(folder) as opened, progress_reporter() as reporter:
+            read = read_documents(documents, text=text, id=id, title=title, header=_names(header))
+            progress = _counter("Indexing", reporter)
+            done = opened.add(read, progress=progress) if action == "add" else opened.update(read, progress=progress)
+        said = f"{'Added' if action == 'add' else 'Updated'} {done:,} documents: {len(opened):,} are in {folder}"
+        _print(opened, {"documents": len(opened), action: done}, said, as_json)
+
+    return write
 
 
-@index.command("update", cls=Command)
-def update(
-    folder: IndexFolder,
-    documents: Documents,
-    text: Text = "text",
-    id: Id = "id",
-    title: Title = "title",
-    header: Header = None,
-    as_json: Json = False,
-) -> None:
-    """Replace documents of an index by their ids; new ids are added."""
-    _put("update", folder, documents, {"text": text, "id": id, "title": title, "header": _names(header)}, as_json)
+index.command("add", cls=Command, help="Add documents with new ids to an index.")(_writing_command("add"))
+index.command("update", cls=Command, help="Replace documents of an index by their ids; new ids are added.")(
+    _writing_command("update")
+)
 
 
 @index.command("delete", cls=Command)
@@ -223,18 +227,6 @@ def tune(
     if tuned.threshold is not None:
         print(f"Threshold {tuned.threshold:.4f}: hits with a lower model score are not answers")
     print(f"Saved to {folder}")
-
-
-def _put(action: str, folder: Path, documents: str, columns: dict[str, Any], as_json: bool) -> None:
-    from pairlight.search.documents import read_documents
-    from pairlight.search.index import Index
-
-    with Index.open(folder) as opened, progress_reporter() as reporter:
-        read = read_documents(documents, **columns)
-        progress = _counter("Indexing", reporter)
-        done = opened.add(read, progress=progress) if action == "add" else opened.update(read, progress=progress)
-    said = f"{'Added' if action == 'add' else 'Updated'} {done:,} documents: {len(opened):,} are in {folder}"
-    _print(opened, {"documents": len(opened), action: done}, said, as_json)
 
 
 def _names(header: str | None) -> list[str] | None:
