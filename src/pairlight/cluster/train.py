@@ -78,7 +78,9 @@ def train_on_cluster(training: ClusterTraining, address: str, workers: int, resu
         try:
             trainer.fit()
         except TrainingFailedError as error:
-            raise _reason(folder, error) from error
+            raise _reason(folder, str(error)) from error
+        if exists(join(folder, ERROR)):
+            raise _reason(folder)
     for name in names_in(join(folder, MODEL)):
         with open_file(join(folder, MODEL, name)) as file, write_file(str(out / name)) as copy:
             copy.write(file.read())
@@ -86,13 +88,13 @@ def train_on_cluster(training: ClusterTraining, address: str, workers: int, resu
         delete_folder(join(folder, name))
 
 
-def _reason(folder: str, error: Exception) -> InputError:
+def _reason(folder: str, error: str = "") -> InputError:
     if exists(join(folder, ERROR)):
         with open_file(join(folder, ERROR)) as file:
             found = json.load(file)
         return InputError(found["message"], option=found["option"])
     return InputError(
-        f"Training lost its workers {RETRIES + 1} times ({str(error).strip().splitlines()[0]}): look for the reason on "
+        f"Training lost its workers {RETRIES + 1} times ({error.strip().splitlines()[0]}): look for the reason on "
         "the nodes, and continue from the last checkpoint.",
         option="resume",
     )
@@ -112,8 +114,8 @@ def _work(config: dict[str, Any]) -> None:
     torch.set_num_threads(1)
     start = load_model(training.init, "torch") if training.init and training.init != "auto" else None
     workers = DistributedWorkers()
-    if exists(join(folder, ERROR)):
-        raise InputError("Another worker has failed.")
+    if exists(join(folder, ERROR)):  # bad input stays bad: all workers end, and the driver reports it
+        return
     # The first worker decides for all: a checkpoint may appear between two looks.
     resume = workers.gather(exists(join(folder, CHECKPOINT)))[0]
     try:
