@@ -112,8 +112,9 @@ def _overloaded(server: Server, bodies: list[bytes], best: float, seconds: float
     }
 
 
-def _others(load: Load) -> int:
-    return sum(count for status, count in load.statuses.items() if status not in (200, 429))
+def _others(load: Load) -> dict[str, int]:
+    """Answers that should not be there; 0 is a connection that failed."""
+    return {str(status): count for status, count in load.statuses.items() if status not in (200, 429)}
 
 
 @contextmanager
