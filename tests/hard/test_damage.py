@@ -104,6 +104,7 @@ def check(kind, saved, folder, number):
     for path in [path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.stat().st_size]:
         content = path.read_bytes()
         for damaged in damages(content, number):
+            path.unlink()  # another process, or an index that is still open, may have mapped it
             path.write_bytes(damaged)
             said = ""
             try:

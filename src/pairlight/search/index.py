@@ -1,16 +1,16 @@
 """The `Index`: a folder with documents, first-stage engines and settings, to search and to change."""
 
-import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from pairlight.core.errors import InputError
-from pairlight.core.files import sync_folder, write_json
+from pairlight.core.files import sync_folder
 from pairlight.core.folders import claim_folder
+from pairlight.core.records import read_record, write_record
 from pairlight.inference.ready_made import ready_made, resolve_model
 from pairlight.search.documents import Document, Where
 from pairlight.search.first_stage import FirstStage, FusedStage
@@ -29,8 +29,16 @@ CHECKED_DOCUMENTS = 20_000  # up to so many, checksums are verified whenever an 
 DEFAULT_FIRST_STAGE, DEFAULT_LANGUAGE, DEFAULT_MODEL = "hybrid", "en", "qa-small"
 
 _DOCUMENTS, _VECTORS, _PENDING = "documents", "vectors", "pending.json"
+_PENDING_FORMAT = 1
 
 Count = Callable[[int], None]  # called with the number of documents done
+
+
+@dataclass(frozen=True)
+class _Pending:
+    """The documents that are being changed."""
+
+    ids: list[str]
 
 
 class Index:
@@ -261,10 +269,7 @@ class Index:
         pending = self.folder / _PENDING
         if self.vectors is None or not pending.exists():
             return
-        try:
-            ids = json.loads(pending.read_bytes())
-        except ValueError:
-            raise InputError(f"{pending} is damaged: index the documents again.") from None
+        ids = read_record(pending, _Pending, _PENDING_FORMAT, "index the documents again").ids
         self.vectors.delete(ids)
         self.vectors.add(list(self.documents.lookup(ids).values()))
         self._forget(True)
@@ -280,7 +285,7 @@ class Index:
         """Write down which documents are being changed, if there are two engines to keep consistent."""
         if self.vectors is None:
             return False
-        write_json(self.folder / _PENDING, ids)
+        write_record(self.folder / _PENDING, {"ids": ids}, _PENDING_FORMAT)
         sync_folder(self.folder)
         return True
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pairlight.core.errors import InputError, unknown_name
 from pairlight.core.files import sync_folder, write_json
-from pairlight.core.records import decode
+from pairlight.core.records import decode, parse_json
 from pairlight.search.analyzers import check_language
 
 FORMAT = 1
@@ -56,7 +56,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
-        record = json.loads(path.read_bytes())
+        record = parse_json(path.read_bytes(), path, "index the documents again")
         version, digest = record.pop("format"), record.pop("sha256")
         if version != FORMAT:
             fix = "install a newer version" if version > FORMAT else "index the documents again"

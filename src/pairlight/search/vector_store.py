@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import sync_folder, write_json
-from pairlight.core.records import decode
+from pairlight.core.records import decode, parse_json
 from pairlight.search.vector_rows import ARRAYS, HALF, VectorRows, hashes_of
 
 FORMAT = 1
@@ -135,7 +135,7 @@ class VectorStore:
             stamp = status.st_mtime_ns, status.st_ino
             if stamp == self._stamp:
                 return
-            record = json.loads(path.read_bytes())
+            record = parse_json(path.read_bytes(), path, "index the documents again")
             if record.pop("format") != FORMAT:
                 raise InputError(f"{path} has another format than {FORMAT}: index the documents again.")
             digest = record.pop("sha256")
