@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -179,3 +180,13 @@ def test_scores_that_are_not_finite_are_reported_and_not_written(run, model, dat
     assert err.splitlines()[-1].startswith("pairlight: 80 of 80 scores are NaN or infinite, the first that of pair 1:")
     assert not (tmp_path / "s.tsv").exists()
     assert run("rank", model, "bama", data, "--text", "right")[0] == 1
+
+
+def test_a_file_is_not_replaced_by_its_scores(fails, model, data, tmp_path):
+    path = tmp_path / "pairs.tsv"
+    shutil.copy(data, path)
+    before = path.read_bytes()
+    (tmp_path / "link.tsv").symlink_to(path)
+    for out in (path, tmp_path / "link.tsv"):
+        fails(["score", model, path, "--out", out], "is the file that is read: choose another name. (option --out)")
+    assert path.read_bytes() == before

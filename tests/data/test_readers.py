@@ -5,6 +5,7 @@ import gzip
 import json
 import sys
 import tempfile
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -415,3 +416,19 @@ def test_parquet_with_two_columns_of_one_name_cannot_be_written_again(tmp_path):
     pq.write_table(columns, tmp_path / "p.parquet")
     with pytest.raises(InputError, match="exists 2 times in schema"):
         list(PairsAndTables(tmp_path / "p.parquet"))
+
+
+def test_a_line_of_any_length_takes_bounded_memory(tmp_path):
+    """13 MB of gzip with one line took 6 GB."""
+    path = tmp_path / "pairs.tsv.gz"
+    with gzip.open(path, "wb", 1) as file:
+        file.write(b"left\tright\n")
+        for _ in range(300):
+            file.write(b"a" * 1_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="line 2 has more than 10,000,000 characters: divide it"):
+            read_pairs(path, need_label=False)
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
