@@ -59,7 +59,7 @@ def build_ready_made(name: str, out: Path, *, reporter: ProgressReporter | None 
 def _mean_of_runs(splits: Splits, options: dict[str, Any], reporter: ProgressReporter) -> TrainedModel:
     """The mean of the weights of several runs from the same start, drawn back towards that start.
 
-    Both were chosen on dev parts: such a model does as well on its own kind of data, and better on others.
+    Both were chosen on dev parts: on its own kind of data such a model does as well as one run, and better on others.
     """
 
     def run(init: TrainedModel | None, **more: int) -> TrainingRun:
