@@ -190,3 +190,10 @@ def test_a_file_is_not_replaced_by_its_scores(fails, model, data, tmp_path):
     for out in (path, tmp_path / "link.tsv"):
         fails(["score", model, path, "--out", out], "is the file that is read: choose another name. (option --out)")
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "csv", "jsonl", "parquet"])
+def test_a_key_that_is_not_unicode_is_written_with_a_question_mark(run, model, tmp_path, suffix):
+    (tmp_path / "pairs.jsonl").write_text('{"left": "a", "right": "b", "\\ud800": 1}\n', encoding="utf-8")
+    assert run("score", model, tmp_path / "pairs.jsonl", "--out", tmp_path / f"s.{suffix}")[0] == 0
+    assert b"?" in (tmp_path / f"s.{suffix}").read_bytes()

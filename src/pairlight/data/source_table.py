@@ -129,7 +129,8 @@ class SourceTableBuilder:
         if self.rows.names:
             return SourceTable(self.rows.names, [list(row) for row in kept], self.rows.schema, ids)
         names = list(dict.fromkeys(key for row in kept for key in row))
-        return SourceTable(names, [[row.get(name, _ABSENT) for name in names] for row in kept], None, ids)
+        rows = [[row.get(name, _ABSENT) for name in names] for row in kept]
+        return SourceTable(_unicode(names), rows, None, _unicode(list(ids)))
 
 
 def _line(values: Sequence[str], kind: str) -> str:
