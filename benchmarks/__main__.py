@@ -16,6 +16,7 @@ from benchmarks.light import light
 from benchmarks.report import goals, report
 from benchmarks.serving import serving
 from benchmarks.stored_encodings import stored_encodings
+from benchmarks.stored_speed import stored_speed
 from benchmarks.subword_ranking import subword_ranking
 from pairlight.core.errors import InputError, unknown_name
 from pairlight.core.files import write_json, write_text
@@ -29,6 +30,7 @@ PARTS = (
     "subwords",
     "kernels",
     "encodings",
+    "stored",
     "growth",
     "start",
     "serving",
@@ -84,6 +86,8 @@ def run(quick: bool, models: list[str], parts: list[str], out: Path | None) -> N
         results["kernels"] = kernel_speed(rounds, say)
     if "encodings" in parts:
         results["encodings"] = stored_encodings(rounds, say)
+    if "stored" in parts:
+        results["stored"] = stored_speed((1_000,) if quick else (1_000, 100_000), rounds, say)
     if "growth" in parts:
         results["growth"] = {
             "by_length": growth.by_length((5, 20, 80) if quick else (5, 10, 20, 50, 100, 200, 400), rounds, say),

@@ -47,6 +47,8 @@ def report(results: dict[str, Any], figures: list[str]) -> str:
         blocks += [_table(["kernel", "GFLOP/s", "share of sgemm"], rows)]
         two = (f"{name} {factor:.2f}" for name, factor in kernels["two_threads"].items())
         blocks += [f"Speedup with two threads, in wall time: {', '.join(two)}."]
+    if stored := results.get("stored"):
+        blocks += ["## Stored texts in one pass", *_stored(stored)]
     if encodings := results.get("encodings"):
         blocks += ["## Stored encodings", *_encodings(encodings)]
     if growth := results.get("growth"):
@@ -222,6 +224,15 @@ def _comparison(rows: Rows) -> list[str]:
         for r in shown
     ]
     return [_table([*head, *(["MB per step"] if memory else [])], lines)] if lines else []
+
+
+def _stored(found: Rows) -> list[str]:
+    head = ["texts", "what", "ms per query", "times MaxSim in PyTorch", "goal, ms"]
+    rows = [
+        [f"{r['texts']:,}", r["side"], f"{r['ms']:.2f}", f"{r['times_maxsim']:.1f}", f"{r.get('goal_ms', '')}"]
+        for r in found
+    ]
+    return [_table(head, rows)]
 
 
 def _encodings(found: dict[str, Rows]) -> list[str]:

@@ -196,7 +196,8 @@ def collection(texts: int) -> list[str]:
 @pytest.mark.parametrize(
     "settings", [{"interaction": "cosine"}, {"interaction": "tensor"}, {"mlp": 0}, {"k": 1}], ids=str
 )
-def test_the_best_texts_are_those_of_all_scores_though_others_are_left_out(pairs, settings, dtype):
+def test_the_best_texts_are_those_of_all_scores_though_others_are_left_out(pairs, settings, dtype, monkeypatch):
+    monkeypatch.setattr("pairlight.layers.stored.LARGE", 100)
     matcher = scrambled(Case("mv-lstm", {"hidden": 4, "dim": 5, **settings}), pairs)
     with torch.no_grad():
         matcher.scorer.model.weight.fill_(0.001)  # what the model adds is less than how much evidence differs
@@ -210,7 +211,8 @@ def test_the_best_texts_are_those_of_all_scores_though_others_are_left_out(pairs
     assert [each["corpus_id"] for each in matcher.rank(QUERY, encodings, top_k=10)] == order.tolist()
 
 
-def test_the_best_texts_of_subwords_are_those_of_all_scores_though_others_are_left_out(pairs):
+def test_the_best_texts_of_subwords_are_those_of_all_scores_though_others_are_left_out(monkeypatch):
+    monkeypatch.setattr("pairlight.layers.stored.LARGE", 100)
     matcher = Matcher("late-interaction")
     encodings = matcher.encode(collection(800))
     every, best = matcher.score_encoded(QUERY, encodings), matcher.scorer.score_encoded(QUERY, encodings, top_k=5)

@@ -17,6 +17,7 @@ from pairlight.layers.types import EncodedText, Seq
 
 Scores = NDArray[np.float32]
 LEFT_OUT = np.finfo(np.float32).min  # the score of a text that is known not to be among the best
+LARGE = 4096  # texts from which leaving some out saves more than their bounds cost
 FIRST = 64  # texts that are scored before any is left out
 
 
@@ -135,7 +136,7 @@ def best_scores(
     The texts with the highest bounds are scored first. Then no text is scored whose bound is lower than `top` scores.
     """
     first = max(2 * top, FIRST)
-    if texts < 4 * first:
+    if texts < max(LARGE, 4 * first):
         return score(None)
     bounds = bound()
     order = np.argpartition(-bounds, first)[:first]
