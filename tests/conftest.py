@@ -18,3 +18,13 @@ settings.load_profile("reproducible")
 @pytest.fixture(scope="session")
 def pairs():
     return overlap(40, seed=0)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say which SIMD widths of the kernels this machine could test."""
+    from pairlight.kernels.native.build import widths
+    from pairlight.kernels.native.library import available
+
+    skipped = [width for width in widths() if width not in available()]
+    tested = ", ".join(available()) or "none"
+    terminalreporter.write_line(f"SIMD widths tested: {tested}; skipped: {', '.join(skipped) or 'none'}")
