@@ -249,7 +249,13 @@ def stop_at(number: int, mode: str, count: Path | None = None) -> None:
             if count is not None:
                 count.write_text(str(seen))
             here = seen == number
-            if here and mode == "during" and real is fsync:
+            # A file that data are appended to keeps what it had.
+            if (
+                here
+                and mode == "during"
+                and real is fsync
+                and is_leftover(Path(os.readlink(f"/proc/self/fd/{arguments[0]}")).name)
+            ):
                 size = os.fstat(arguments[0]).st_size
                 with contextlib.suppress(OSError):  # a folder
                     os.ftruncate(arguments[0], size // 2)

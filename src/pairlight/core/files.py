@@ -15,7 +15,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_TEMPORARY = ".pairlight-tmp"  # the end of the names of temporary files
+_TEMPORARY = ".pairlight_tmp"  # the end of the names of temporary files; no hyphen, as names of vector files have
 
 
 @contextmanager

@@ -51,6 +51,8 @@ class VectorStore:
         self.rows = self._mapped(self.committed)
         self._stamp: tuple[int, int] | None = None
         self.reload()
+        if self._stamp is None:  # before the first data, so that a crash never leaves data without a commit
+            self._commit(self.committed)
 
     def __len__(self) -> int:
         """How many vectors are not deleted."""
@@ -122,11 +124,14 @@ class VectorStore:
             sizes[name] += len(content)
             checksums[name] = zlib.crc32(content.data, checksums[name])
         committed = replace(base, bytes=sizes, crc32=checksums)
+        self._commit(committed)
+        if COMPACT_FROM < len(self.rows.scales) < 2 * len(self.rows.deleted):
+            self.compact()
+
+    def _commit(self, committed: Committed) -> None:
         write_json(self.folder / COMMIT, {"format": FORMAT, **asdict(committed), "sha256": committed.digest()})
         sync_folder(self.folder)
         self.reload()
-        if COMPACT_FROM < len(self.rows.scales) < 2 * len(self.rows.deleted):
-            self.compact()
 
     def _reload(self) -> None:
         path = self.folder / COMMIT
