@@ -66,7 +66,7 @@ def work(connection: Connection, base: Base) -> None:
     from pairlight import cli
 
     torch.set_num_threads(1)
-    command = typer.main.get_command(cli.app)
+    command = typer.main.get_command(cli.app_with(cli.COMMANDS))
     devnull = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):  # what libraries print themselves
         os.dup2(devnull, stream)
@@ -169,7 +169,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         print(make_case(given.only, base, folder).arguments)
-        print(json.dumps(run_case(given.only, base, typer.main.get_command(cli.app)), indent=1))
+        print(json.dumps(run_case(given.only, base, typer.main.get_command(cli.app_with(cli.COMMANDS))), indent=1))
         return 0
     campaign = Campaign(given.out, base)
     campaign.run(range(given.first, given.first + given.cases))

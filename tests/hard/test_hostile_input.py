@@ -22,7 +22,7 @@ def base(tmp_path_factory):
 
 
 def check(numbers, base):
-    command = typer.main.get_command(cli.app)
+    command = typer.main.get_command(cli.app_with(cli.COMMANDS))
     faults = [found for found in (run_case(number, base, command) for number in numbers) if found["fault"]]
     assert not faults, json.dumps(faults[:3], indent=1)
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pairlight.cli.command import Command
+from pairlight.cli.streams import standard_streams
 
 # The function of each command, or the group of a command that has commands of its own, by its module.
 COMMANDS = {
@@ -85,4 +86,5 @@ def main() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Only the command that runs is built, which is faster.
     first = sys.argv[1] if len(sys.argv) > 1 else None
-    app_with([first] if first in COMMANDS else COMMANDS)(prog_name="pairlight")
+    with standard_streams():
+        app_with([first] if first in COMMANDS else COMMANDS)(prog_name="pairlight")
