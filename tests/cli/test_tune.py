@@ -58,7 +58,7 @@ def test_the_folder_of_another_search_is_refused(run, fails, data, tmp_path):
         (["DATA", "--out", "s", "--model", "bm25", "--trials", "1"], "nothing to tune. (option --model)"),
         (["DATA", "--out", "s", "--epochs", "0"], "epochs=0 trains nothing"),
         (["DATA", "--out", "s", "--epochs", "0"], "(option --epochs)"),
-        (["DATA", "--out", "damaged"], "study.journal is damaged: choose another folder"),
+        (["DATA", "--out", "damaged"], "study.json is damaged (not valid JSON)"),
         (["DATA", "--out", "s", "--try", "kk=3"], "No setting named 'kk'"),
         (
             ["DATA", "--out", "s", "--try", "k"],
@@ -73,7 +73,7 @@ def test_the_folder_of_another_search_is_refused(run, fails, data, tmp_path):
 def test_bad_input_is_one_line(fails, data, tmp_path, monkeypatch, arguments, words):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "damaged").mkdir()
-    (tmp_path / "damaged" / "study.journal").write_text("garbage\nand more\n")
+    (tmp_path / "damaged" / "study.json").write_text("garbage\nand more\n")
     fails(["tune", *({"DATA": data}.get(each, each) for each in arguments)], words)
 
 
@@ -99,7 +99,7 @@ def test_the_test_pairs_of_compare_are_never_used(run, tmp_path):
     assert run("tune", path, "--model", "knrm", "--trials", "1", "--out", tmp_path / "t", *SMALL[-4:])[0] == 0
     assert run("compare", path, "--models", "bm25", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "c")[0] == 0
     digests = json.loads((tmp_path / "c" / "data.json").read_text())
-    study = (tmp_path / "t" / "study.journal").read_text()
+    study = (tmp_path / "t" / "study.json").read_text()
     assert digests["train"] in study
     assert digests["dev"] in study
     assert digests["test"] not in study

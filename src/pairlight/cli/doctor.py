@@ -49,13 +49,19 @@ def _report() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        "versions": {name: _version(name) or "missing" for name in (_DISTRIBUTION, *required[None])},
+        "versions": {
+            name: _version(name) or "missing" for name in (_DISTRIBUTION, *required[None], *_installed("torch"))
+        },
         "extras": {
             extra: [name for name in names if _version(name) is None]
             for extra, names in required.items()
             if extra not in (None, "dev")
         },
     }
+
+
+def _installed(name: str) -> list[str]:
+    return [name] if _version(name) else []
 
 
 def _required() -> dict[str | None, list[str]]:

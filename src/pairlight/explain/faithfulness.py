@@ -1,6 +1,5 @@
 """Measures the faithfulness of explanations: deleting the words they rank highest must lower the score."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -29,7 +28,7 @@ class DeletionCurve:
     drops: tuple[float, ...]  # mean of score - score after deletion, for each of DELETED_FRACTIONS
     random_drops: tuple[float, ...]  # the same for random words of the same pairs
     pairs: int  # pairs that have an explanation by this method
-    error: float  # standard error of area - random_area over pairs; infinite for a single pair
+    error: float | None  # standard error of area - random_area over pairs; None for a single pair
 
     @property
     def area(self) -> float:
@@ -43,7 +42,7 @@ class DeletionCurve:
     @property
     def better_than_random(self) -> bool:
         """Whether the score drops more than for random words, by more than two standard errors."""
-        return self.area - self.random_area > 2 * self.error
+        return self.error is not None and self.area - self.random_area > 2 * self.error
 
 
 def deletion_curves(
@@ -79,7 +78,7 @@ def deletion_curves(
         if order:
             drops, baseline = _score_drops(scorer, texts, tokens, order), random_drops[list(order)]
             gains = (drops - baseline).mean(1)
-            error = float(gains.std(ddof=1) / np.sqrt(len(order))) if len(order) > 1 else math.inf
+            error = float(gains.std(ddof=1) / np.sqrt(len(order))) if len(order) > 1 else None
             curves[method] = DeletionCurve(method, _means(drops), _means(baseline), len(order), error)
     return curves
 
