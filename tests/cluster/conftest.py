@@ -19,7 +19,8 @@ class Nodes:
         from ray.cluster_utils import Cluster
 
         arguments = {"num_cpus": 0, "object_store_memory": OBJECT_STORE, "include_dashboard": False}
-        self.cluster = Cluster(initialize_head=True, head_node_args=arguments)
+        # Ray would set signal handlers for every node, which only the main thread can: tests add nodes in others too.
+        self.cluster = Cluster(initialize_head=True, head_node_args=arguments, shutdown_at_exit=False)
         self.address = self.cluster.address
 
     def add(self, cpus: int = 1):
