@@ -128,6 +128,7 @@ def test_damaged_files_are_one_clear_line_or_change_nothing(kind, saved, tmp_pat
 
 
 @pytest.mark.hard
+@pytest.mark.filterwarnings("default:.* is damaged")  # the run is repeated, with this warning
 def test_a_damaged_trial_run_record_or_disagreement_costs_only_itself(saved, tmp_path):
     shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     expected = use_tune(tmp_path)
