@@ -33,6 +33,14 @@ def test_negatives_are_distinct_while_there_are_enough():
         assert all(len(set(row[2:])) == 3 for row in drawn(3, seed) if row[0] == "q")
 
 
+def test_a_list_with_too_few_negatives_repeats_them_in_the_same_order():
+    epoch = RankingExamples(GRADED, 7).epoch(np.random.default_rng(0))
+    assert sorted(epoch.distinct.tolist()) == [1, 1, 3, 4]
+    for right, distinct in zip(epoch.right[:, 1:], epoch.distinct, strict=True):
+        assert len(set(right)) == distinct
+        assert right.tolist() == [right[column % distinct] for column in range(7)]
+
+
 def test_every_negative_is_drawn_eventually():
     assert {row[2] for seed in range(60) for row in drawn(1, seed) if row[1] == "a2"} == {"a0", "a1", "b0", "c0"}
 

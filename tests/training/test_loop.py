@@ -1,5 +1,6 @@
 """Training is reproducible, stops safely, and resumes as if it had never stopped."""
 
+import copy
 import json
 import os
 import pickle
@@ -421,3 +422,32 @@ def test_every_epoch_draws_other_negatives(pairs, monkeypatch):
     monkeypatch.setattr(RankingExamples, "epoch", recorded)
     trained(pairs, epochs=2, negatives_per_positive=1)
     assert not np.array_equal(drawn[0].right, drawn[1].right)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "listwise"])
+def test_negatives_that_repeat_are_scored_once_with_the_same_loss(pairs, monkeypatch, loss):
+    from pairlight.models.mv_lstm import MVLSTM
+    from pairlight.training.examples import RankingExamples
+
+    scored, real_match, real_epoch = [], MVLSTM.match, RankingExamples.epoch
+
+    def counted(self, left, right):
+        scored.append(right.mask.shape[0])
+        return real_match(self, left, right)
+
+    def all_distinct(self, rng):
+        epoch = real_epoch(self, rng)
+        epoch.distinct[:] = epoch.right.shape[1] - 1
+        return epoch
+
+    monkeypatch.setattr(MVLSTM, "match", counted)
+    options = OPTIONS | {"epochs": 1, "negatives_per_positive": 50, "batch": 100, "loss": loss}
+    options |= {"optimizer": "adagrad", "epsilon": 0.1}  # without epsilon, rounding decides the sign of the first step
+    new = Matcher("mv-lstm", **SETTINGS | {"dropout": 0.0}, dim=8)  # dropout would differ between repeated negatives
+    once, pairs_once = copy.deepcopy(new).fit(pairs, DEV, **options), sum(scored)
+    scored.clear()
+    monkeypatch.setattr(RankingExamples, "epoch", all_distinct)
+    repeated, pairs_repeated = new.fit(pairs, DEV, **options), sum(scored)
+    assert pairs_once < 0.5 * pairs_repeated
+    for (name, a), b in zip(weights(once).items(), weights(repeated).values(), strict=True):
+        assert torch.allclose(a, b, atol=1e-4), name

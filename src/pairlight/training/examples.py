@@ -30,11 +30,20 @@ def mine(pairs: Pairs, config: TrainingConfig) -> Pairs:
 
 @dataclass(frozen=True)
 class Epoch:
-    """Left text numbers [T]; right text numbers [T, 1 + J] with the positive first, or labels [T] where J = 0."""
+    """Left text numbers [T]; right text numbers [T, 1 + J] with the positive first, or labels [T] where J = 0.
+
+    A list with fewer than J negatives repeats them in the same order; `distinct` [T] says how many there are.
+    """
 
     left: Index
     right: Index
     label: NDArray[np.float32] | None
+    distinct: Index
+
+    def take(self, rows: Index) -> "Epoch":
+        """These examples."""
+        label = None if self.label is None else self.label[rows]
+        return Epoch(self.left[rows], self.right[rows], label, self.distinct[rows])
 
 
 class RankingExamples:
@@ -68,10 +77,12 @@ class RankingExamples:
         label = self.negatives  # rows of one list with the same label share this number
         shuffled = row[np.lexsort((rng.random(len(row)), label, self.start))]
         first = rng.integers(0, 2**31, len(self.positives))
-        pick = (first[:, None] + np.arange(self.negatives_per_positive)) % self.negatives[self.positives][:, None]
+        available = self.negatives[self.positives]
+        pick = (first[:, None] + np.arange(self.negatives_per_positive)) % available[:, None]
         drawn = shuffled[self.start[self.positives][:, None] + pick]  # [T, J]
         rows = self.order[np.c_[self.positives, drawn]]  # [T, 1 + J]
-        return Epoch(self.pairs.left[rows[:, 0]].astype(np.int64), self.pairs.right[rows].astype(np.int64), None)
+        left, right = self.pairs.left[rows[:, 0]].astype(np.int64), self.pairs.right[rows].astype(np.int64)
+        return Epoch(left, right, None, np.minimum(available, self.negatives_per_positive))
 
 
 class LabeledExamples:
@@ -92,7 +103,8 @@ class LabeledExamples:
 
     def epoch(self, rng: np.random.Generator) -> Epoch:
         pairs = self.pairs
-        return Epoch(pairs.left.astype(np.int64), pairs.right.astype(np.int64)[:, None], self.label)
+        none = np.zeros(len(pairs), np.int64)
+        return Epoch(pairs.left.astype(np.int64), pairs.right.astype(np.int64)[:, None], self.label, none)
 
 
 def training_examples(pairs: Pairs, config: TrainingConfig) -> RankingExamples | LabeledExamples:

@@ -61,7 +61,7 @@ def _some(epoch: Epoch) -> Epoch:
     if len(epoch.left) <= count:
         return epoch
     rows = np.random.default_rng(0).permutation(len(epoch.left))[:count]
-    return Epoch(epoch.left[rows], epoch.right[rows], None if epoch.label is None else epoch.label[rows])
+    return epoch.take(rows)
 
 
 @torch.no_grad()

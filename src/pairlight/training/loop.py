@@ -275,7 +275,7 @@ def _train_part(
         weight = own * workers.size / sum(each[step] for each in sizes if step < len(each))
         if batches is not None and own:
             rows = batches.rows[step]
-            loss = _loss(training, batches.texts, batches.epoch, rows)
+            loss = _loss(training, batches.texts, batches.epoch.take(rows))
             value = loss.item()
             if workers.size == 1 and not np.isfinite(value):
                 raise DivergedError("loss", value, number, config.lr)
@@ -291,14 +291,19 @@ def _train_part(
     return total, seen
 
 
-def _loss(training: _Training, texts: TokenizedTexts, epoch: Epoch, rows: NDArray[np.int64]) -> Tensor:
+def _loss(training: _Training, texts: TokenizedTexts, examples: Epoch) -> Tensor:
     # Column by column: all positives, then the first negative of each, and so on, in the order of their left texts.
+    # Columns that only repeat negatives are not scored again.
     config, device = training.config, training.device
-    right = epoch.right[rows].T
-    scores = training.network(collate(texts, epoch.left[rows], device), collate(texts, right.reshape(-1), device))
-    if epoch.label is not None:
-        return LABEL_LOSS_FUNCTIONS[config.loss](scores, torch.from_numpy(epoch.label[rows]).to(scores))
-    lists = scores.view(right.shape)  # [1 + J, B]
+    right = examples.right[:, : 1 + examples.distinct.max()].T  # [1 + J', B]
+    scores = training.network(collate(texts, examples.left, device), collate(texts, right.reshape(-1), device))
+    if examples.label is not None:
+        return LABEL_LOSS_FUNCTIONS[config.loss](scores, torch.from_numpy(examples.label).to(scores))
+    lists = scores.view(right.shape)
+    negatives = examples.right.shape[1] - 1
+    if len(right) <= negatives:
+        column = 1 + np.arange(negatives)[:, None] % examples.distinct  # [J, B]
+        lists = torch.cat([lists[:1], lists.gather(0, torch.from_numpy(column).to(device))])  # [1 + J, B]
     return hinge(lists, config.margin) if config.loss == "hinge" else listwise(lists, config.softmax_scale)
 
 
