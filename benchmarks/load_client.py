@@ -14,23 +14,28 @@ MAX_CONNECTIONS = 200  # at a fixed rate; requests that find none free wait, and
 
 @dataclass
 class Load:
-    """The answers to a load: how many of each status, and how long each took from when it was due."""
+    """The answers to a load: how many of each status, and how long each took.
+
+    A request counts from when it was due. Where no connection was free, it was sent later: `sent` counts from then.
+    """
 
     seconds: float = 0.0
     statuses: Counter[int] = field(default_factory=Counter)
-    taken: dict[int, list[float]] = field(default_factory=dict)  # seconds by status
+    due: dict[int, list[float]] = field(default_factory=dict)  # seconds by status
+    sent: dict[int, list[float]] = field(default_factory=dict)
 
-    def add(self, status: int, seconds: float) -> None:
+    def add(self, status: int, since_due: float, since_sent: float) -> None:
         self.statuses[status] += 1
-        self.taken.setdefault(status, []).append(seconds)
+        self.due.setdefault(status, []).append(since_due)
+        self.sent.setdefault(status, []).append(since_sent)
 
     @property
     def answered(self) -> float:
         """Requests per second with status 200."""
         return self.statuses[200] / self.seconds
 
-    def milliseconds(self, quantile: float, status: int = 200) -> float | None:
-        taken = self.taken.get(status)
+    def milliseconds(self, quantile: float, status: int = 200, *, sent: bool = False) -> float | None:
+        taken = (self.sent if sent else self.due).get(status)
         return None if not taken else round(1000 * float(np.quantile(taken, quantile)), 2)
 
 
@@ -81,7 +86,8 @@ def as_fast_as_possible(url: str, path: str, bodies: Sequence[bytes], connection
             connection = _Connection(url)
             while (started := time.perf_counter()) < end:
                 status = await connection.post(path, bodies[number % len(bodies)])
-                load.add(status, time.perf_counter() - started)
+                taken = time.perf_counter() - started
+                load.add(status, taken, taken)
                 number += connections
             connection.close()
 
@@ -90,9 +96,13 @@ def as_fast_as_possible(url: str, path: str, bodies: Sequence[bytes], connection
     return _timed(run)
 
 
-def at_rate(url: str, path: str, bodies: Sequence[bytes], rate: float, seconds: float) -> Load:
-    """Requests arrive at random times, `rate` per second on average, whether or not those before are answered."""
-    due = np.cumsum(np.random.default_rng(0).exponential(1 / rate, int(rate * seconds))).tolist()
+def at_rate(
+    url: str, path: str, bodies: Sequence[bytes], rate: float, seconds: float, *, evenly: bool = False
+) -> Load:
+    """Requests arrive `rate` times per second, whether or not those before are answered: at random times or evenly."""
+    count = int(rate * seconds)
+    gaps = np.full(count, 1 / rate) if evenly else np.random.default_rng(0).exponential(1 / rate, count)
+    due = np.cumsum(gaps).tolist()
 
     async def run(load: Load) -> None:
         started = time.perf_counter()
@@ -101,8 +111,10 @@ def at_rate(url: str, path: str, bodies: Sequence[bytes], rate: float, seconds: 
         async def ask() -> None:
             connection = _Connection(url)
             while (number := await waiting.get()) >= 0:
+                sent = time.perf_counter()
                 status = await connection.post(path, bodies[number % len(bodies)])
-                load.add(status, time.perf_counter() - started - due[number])
+                now = time.perf_counter()
+                load.add(status, now - started - due[number], now - sent)
             connection.close()
 
         workers = [asyncio.ensure_future(ask()) for _ in range(MAX_CONNECTIONS)]

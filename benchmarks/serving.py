@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -55,8 +56,9 @@ class Server:
 
 def serving(rounds: int, say: Callable[[str], None], seconds: float = 5.0) -> list[dict[str, Any]]:
     """Requests of one query with 100 texts of 30 words; the servers take turns."""
-    words = [word for text in real_text_pairs(2000).texts for word in text.split()]
-    texts = [" ".join(words[at : at + WORDS]) for at in range(0, TEXTS * BODIES * WORDS, WORDS)]
+    found = [word for text in real_text_pairs(2000).texts for word in text.split()]
+    words = list(islice(cycle(found), TEXTS * BODIES * WORDS))
+    texts = [" ".join(words[at : at + WORDS]) for at in range(0, len(words), WORDS)]
     bodies = [
         json.dumps({"query": " ".join(texts[at].split()[:8]), "texts": texts[at : at + TEXTS]}).encode()
         for at in range(0, len(texts), TEXTS)
@@ -92,12 +94,22 @@ def _sustained(server: Server, bodies: list[bytes], seconds: float) -> tuple[flo
     """Requests answered per second, and per second of the server's CPU time."""
     before = server.cpu_seconds()
     load = as_fast_as_possible(server.url, "/rerank", bodies, CONNECTIONS, seconds)
+    if set(load.statuses) != {200}:
+        raise RuntimeError(f"Not all requests were answered: {load.statuses}.")
     return load.answered, load.statuses[200] / (server.cpu_seconds() - before)
 
 
 def _under_load(server: Server, bodies: list[bytes], best: float, seconds: float) -> dict[str, Any]:
-    load = at_rate(server.url, "/rerank", bodies, 0.8 * best, seconds)
-    return {"p50_ms": load.milliseconds(0.5), "p99_ms": load.milliseconds(0.99)}
+    """The time of an answer at 80 % load, with requests at random times and with evenly spaced ones."""
+    at_random, evenly = (
+        at_rate(server.url, "/rerank", bodies, 0.8 * best, seconds, evenly=each) for each in (False, True)
+    )
+    return {
+        "p50_ms": at_random.milliseconds(0.5),
+        "p99_ms": at_random.milliseconds(0.99),
+        "even_p50_ms": evenly.milliseconds(0.5),
+        "even_p99_ms": evenly.milliseconds(0.99),
+    }
 
 
 def _overloaded(server: Server, bodies: list[bytes], best: float, seconds: float) -> dict[str, Any]:
@@ -106,7 +118,8 @@ def _overloaded(server: Server, bodies: list[bytes], best: float, seconds: float
     return {
         "overload_offered": sum(load.statuses.values()) / load.seconds,
         "overload_answered": load.answered,
-        "overload_refused_p99_ms": load.milliseconds(0.99, 429),
+        "overload_refused_p50_ms": load.milliseconds(0.5, 429, sent=True),
+        "overload_refused_p99_ms": load.milliseconds(0.99, 429, sent=True),
         "overload_memory": server.megabytes() / memory,
         "overload_other_statuses": _others(load),
     }

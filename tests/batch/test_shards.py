@@ -11,6 +11,7 @@ from pairlight.batch.job import run_here, run_job
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.blocks import plan_blocks
 from pairlight.data.columns import Column, TableColumns
+from pairlight.search import passages
 from toy_pairs import overlap
 
 TEXTS = overlap(20, seed=0).texts
@@ -81,6 +82,20 @@ def test_shards_are_searched_as_one(shards, tmp_path):
     assert len(shared) >= 3  # BM25 differs a little
     assert [hit.model_score for hit in shared] == pytest.approx([models[hit.id] for hit in shared], rel=1e-5)
     assert {hit.fields["third"] for hit in shards.search(QUERY, where={"third": "2"})} == {"2"}
+
+
+def test_shards_are_reranked_from_the_encodings_of_the_model(source, tmp_path, monkeypatch):
+    pytest.importorskip("tantivy")
+    Matcher("mv-lstm").fit(overlap(6, seed=0), vectors="none", epochs=1, init=None, progress=False).save(tmp_path / "m")
+    blocks = plan_blocks(str(source), batch_index.index_columns("text", "id", "title"), batch_index.ROWS)
+    job = batch_index.IndexJob(str(tmp_path / "out"), "hybrid", "en", "text", "id", None, str(tmp_path / "m"))
+    run_job(job, blocks, run_here, ProgressReporter())
+    batch_index.join_shards(job.out, blocks, job, job.model)
+    monkeypatch.setattr(passages, "_score_texts", None)  # what reranks from texts
+    with Index.open(tmp_path / "out") as index:
+        found = index.search(QUERY, top=5)
+        expected = index.matcher.predict([(QUERY, hit.text) for hit in found])
+    assert [hit.model_score for hit in found] == pytest.approx(expected, abs=2e-3)
 
 
 def test_an_index_of_shards_cannot_be_changed(shards):

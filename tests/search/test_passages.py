@@ -3,11 +3,25 @@
 import numpy as np
 import pytest
 
-from pairlight.search.passages import MAX_WINDOWS, passage_of, score_passages
+from pairlight import Document
+from pairlight.search import passages
+from pairlight.search.windows import MAX_WINDOWS, Window, passages_of
 from toy_pairs import overlap
 
 FILLER = "and then nothing of note happened on that day in the village "
 ANSWER = "the tracking page shows where your parcel is."
+
+
+def score_passages(scorer, query, texts):
+    return passages.score_passages(scorer, query, [Document(str(i), text) for i, text in enumerate(texts)])
+
+
+def passage_of(scorer, text, start, end):
+    return passages_of(scorer, [text], [Window(0, start, end, False)])[0]
+
+
+def are_whole(found):
+    return [each.is_whole for each in found.windows]
 
 
 def test_short_texts_have_the_scores_of_predict(matcher):
@@ -15,7 +29,7 @@ def test_short_texts_have_the_scores_of_predict(matcher):
     found = score_passages(matcher.scorer, "where is my parcel", texts)
     expected = matcher.predict([("where is my parcel", text) for text in texts])
     assert found.scores == pytest.approx(expected, abs=1e-5)
-    assert found.whole == [True] * 3
+    assert are_whole(found) == [True] * 3
 
 
 @pytest.mark.parametrize("at", [0, 5, 12])
@@ -24,8 +38,8 @@ def test_the_best_window_of_a_long_text_is_found_wherever_it_is(matcher, at):
     parts.insert(at, ANSWER)
     text = " ".join(parts)
     found = score_passages(matcher.scorer, "where is my parcel", ["we are open", text])
-    assert found.whole == [True, False]
-    passage = passage_of(matcher.scorer, text, found.start[1], found.end[1])
+    assert are_whole(found) == [True, False]
+    passage = passage_of(matcher.scorer, text, found.windows[1].start, found.windows[1].end)
     assert "tracking page" in passage.text
     assert text[passage.start : passage.end] == passage.text
     filler_only = score_passages(matcher.scorer, "where is my parcel", [FILLER * 12]).scores[0]
@@ -41,12 +55,25 @@ def test_the_score_is_the_highest_of_all_windows(matcher):
     alone = matcher.predict([("where is my parcel", window) for window in windows])
     found = score_passages(scorer, "where is my parcel", [text])
     assert found.scores[0] == pytest.approx(alone.max(), abs=0.05)  # a window alone can have other subwords at its ends
-    assert found.start[0] == starts[int(np.argmax(alone))]
+    assert found.windows[0].start == starts[int(np.argmax(alone))]
 
 
 def test_the_cost_of_a_very_long_text_has_a_bound(matcher):
     found = score_passages(matcher.scorer, "where is my parcel", [FILLER * 2000])
-    assert found.end[0] <= (MAX_WINDOWS + 1) * matcher.scorer.max_length
+    assert found.windows[0].end <= (MAX_WINDOWS + 1) * matcher.scorer.max_length
+
+
+def test_only_the_beginning_of_a_very_long_text_is_tokenized_for_its_passage(matcher, monkeypatch):
+    text, read = FILLER * 2000, []
+    tokens = type(matcher.scorer.tokenizer).tokens
+    expected = passage_of(matcher.scorer, text, 100, 164)
+    monkeypatch.setattr(
+        type(matcher.scorer.tokenizer), "tokens", lambda self, t: read.append(len(t)) or tokens(self, t)
+    )
+    assert passage_of(matcher.scorer, text, 100, 164) == expected
+    assert expected.text == text[expected.start : expected.end]
+    assert sum(read) < 10_000 < len(text)
+    assert passage_of(matcher.scorer, "x" * 3000 + " end", 0, 3) == passage_of(matcher.scorer, "x" * 3000, 0, 3)
 
 
 def test_a_model_of_parse_trees_reads_long_texts_too():
@@ -56,7 +83,7 @@ def test_a_model_of_parse_trees_reads_long_texts_too():
     text = "(((bama delo) (firi godu)) (kusi bama))"
     found = score_passages(matcher.scorer, "bama delo", [text, " ".join([text] * 5)])
     assert found.scores[0] == pytest.approx(matcher.predict([("bama delo", text)])[0], abs=1e-5)
-    assert found.whole == [True, False]
+    assert are_whole(found) == [True, False]
     assert np.isfinite(found.scores).all()
 
 
@@ -67,8 +94,8 @@ def test_words_of_other_models_are_windows_too(pairs):
     matcher.fit(pairs, vectors="none", epochs=1, max_length=8, progress=False)
     text = "bama delo firi godu kusi " * 10
     found = score_passages(matcher.scorer, "bama delo", [text])
-    assert found.end[0] - found.start[0] == 8
-    passage = passage_of(matcher.scorer, text, found.start[0], found.end[0])
+    assert found.windows[0].end - found.windows[0].start == 8
+    passage = passage_of(matcher.scorer, text, found.windows[0].start, found.windows[0].end)
     assert len(passage.text.split()) == 8
     assert found.scores[0] == pytest.approx(matcher.predict([("bama delo", passage.text)])[0], abs=1e-5)
 
@@ -83,4 +110,4 @@ def test_a_model_of_words_with_evidence_reads_long_texts_too():
     windows = [passage_of(matcher.scorer, long, start, start + 8).text for start in (0, 4, 8, 12, 14)]
     alone = matcher.predict([("bama delo", text) for text in ("bama delo firi", *windows)])
     assert found.scores == pytest.approx([alone[0], alone[1:].max()], abs=1e-5)
-    assert found.whole == [True, False]
+    assert are_whole(found) == [True, False]

@@ -30,12 +30,20 @@ class IndexJob:
     text: str
     id: str
     title: str | None
-    model: None = None  # none is needed to index
+    model: str | None = None  # whose encodings are stored; None if it has none
 
     def identity(self) -> dict[str, Any]:
         if is_url(self.out):
             raise InputError(f"{self.out} is a URL, and an index is searched on a disk: give a folder.", option="out")
-        return {"job": "index", **{name: value for name, value in asdict(self).items() if name != "out"}}
+        settings = {name: value for name, value in asdict(self).items() if name not in ("model", "out")}
+        return {"job": "index", "model": self._fingerprint(), **settings}
+
+    def _fingerprint(self) -> str | None:
+        if self.model is None:
+            return None
+        from pairlight.matcher import Matcher
+
+        return Matcher.load(self.model).scorer.fingerprint()
 
     def open(self) -> ProcessBlock:
         return self._process
@@ -62,7 +70,7 @@ class IndexJob:
 
         folder = Path(self.out, block.name)
         shutil.rmtree(folder, ignore_errors=True)  # what an attempt that died has left
-        made = Index.create(folder, documents(), model=None, first_stage=self.first_stage, language=self.language)
+        made = Index.create(folder, documents(), model=self.model, first_stage=self.first_stage, language=self.language)
         made.close()
         return {"rows": rows, "bad": set_aside(self.out, block, bad)}
 

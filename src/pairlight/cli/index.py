@@ -126,6 +126,7 @@ def _create_shards(
 ) -> None:
     from pairlight.batch.index import ROWS, IndexJob, index_columns, join_shards
     from pairlight.data.blocks import plan_blocks
+    from pairlight.search.document_encodings import stores_encodings
     from pairlight.search.index import model_name
     from pairlight.search.manifest import Manifest
 
@@ -134,7 +135,8 @@ def _create_shards(
     columns = index_columns(*names)
     blocks = plan_blocks(documents, columns, ROWS)
     used = columns.used
-    job = IndexJob(str(out.resolve()), first_stage, language, used["text"], used["id"], used.get("title"))
+    encoder = reranker if stores_encodings(reranker) else None
+    job = IndexJob(str(out.resolve()), first_stage, language, used["text"], used["id"], used.get("title"), encoder)
     run_blocks(job, blocks, cluster, as_json, f"Indexed {{:,}} documents into {out}, in {len(blocks):,} shards")
     join_shards(job.out, blocks, job, reranker)
 

@@ -4,8 +4,10 @@ import ctypes
 import os
 from functools import cache
 
-_TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # parameters of mallopt in the GNU C library
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -3, -4, -8  # parameters of mallopt in the GNU C library
 _NEVER = 2**31 - 1
+_MMAP_MAX_DEFAULT = 65_536
+_RETURNED = 2**20  # bytes
 _OUT_OF_MEMORY = ("allocate", "Storage size")  # PyTorch raises a plain RuntimeError when it runs out of memory
 
 
@@ -16,10 +18,24 @@ def disable_malloc_trim() -> None:
     This affects the whole process, so only the command line and the trainer call it. It does nothing without the GNU C
     library.
     """
+    _set_malloc({_TRIM_THRESHOLD: _NEVER, _MMAP_MAX: 0})
+
+
+def return_freed_memory() -> None:
+    """Give freed memory back to the system, for a process that runs for long; call it before threads are started.
+
+    By default, every thread takes memory from a pool of its own, and blocks of up to 32 MB stay in the process when
+    they are freed: a server with several threads grew by a third in ten minutes, and never shrank. It does nothing
+    without the GNU C library.
+    """
+    _set_malloc({_ARENA_MAX: 1, _MMAP_MAX: _MMAP_MAX_DEFAULT, _MMAP_THRESHOLD: _RETURNED, _TRIM_THRESHOLD: _RETURNED})
+
+
+def _set_malloc(values: dict[int, int]) -> None:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
     if mallopt is not None:
-        mallopt(_TRIM_THRESHOLD, _NEVER)
-        mallopt(_MMAP_MAX, 0)
+        for parameter, value in values.items():
+            mallopt(parameter, value)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -106,7 +106,7 @@ def _stage(index: Index, task: SearchTask, stage: str, progress: Callable[[float
         row: stage_metrics({q: each.ranking(*by) for q, each in scored["test"].items()}, task.test.relevance)
         for row, by in ranked.items()
     }
-    p50, p99 = np.quantile([1000 * sum(each.seconds) for each in scored["test"].values()], [0.5, 0.99]).tolist()
+    p50, p99 = np.quantile([1000 * each.seconds for each in scored["test"].values()], [0.5, 0.99]).tolist()
     return {"metrics": {row: asdict(each) for row, each in metrics.items()}, "weight": weight, "p50": p50, "p99": p99}
 
 

@@ -144,7 +144,7 @@ def save_model(
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
     """Replace the calibration in a model folder; config.json is the only file that is written."""
-    _write_config(folder, replace(_read_config(folder), calibration=calibration))
+    _write_config(folder, replace(read_config(folder), calibration=calibration))
 
 
 def load_model(folder: str | Path, backend: Backend | None = None) -> TrainedModel:
@@ -153,7 +153,7 @@ def load_model(folder: str | Path, backend: Backend | None = None) -> TrainedMod
     The model runs on the given library, otherwise on that of `inference_backend`.
     """
     folder = resolve_model(folder)
-    config = _read_config(folder)
+    config = read_config(folder)
     contents = {name: _read(folder / name, digest) for name, digest in config.files.items()}
     if config.subwords is not None:
         check_subwords(config.subwords, folder / SUBWORD_FOLDER, str(folder))
@@ -198,7 +198,8 @@ def _read(path: Path, digest: str) -> bytes:
     return content
 
 
-def _read_config(folder: Path) -> ModelConfig:
+def read_config(folder: Path) -> ModelConfig:
+    """What a model folder says about its model; the files with the weights are not read."""
     return read_record(folder / CONFIG, ModelConfig, FORMAT, _FIX, give=_GIVE)
 
 

@@ -32,6 +32,7 @@ class Document:
     id: str
     text: str
     fields: Mapping[str, Any] = field(default_factory=dict)
+    encoding: bytes | None = field(default=None, repr=False, compare=False)  # stored by an index, to rerank faster
 
     def check(self) -> None:
         """Raise InputError if the document cannot be indexed."""

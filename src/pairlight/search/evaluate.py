@@ -1,7 +1,6 @@
 """Evaluates an index on queries with relevance judgments, and learns the blend and the threshold on dev queries."""
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,7 +14,6 @@ from pairlight.evaluation.calibration import fit_calibration
 from pairlight.search.documents import Relevance
 from pairlight.search.index import Index
 from pairlight.search.manifest import WEIGHT
-from pairlight.search.passages import score_passages
 from pairlight.search.searcher import FIRST, blended
 
 WEIGHTS = tuple(round(0.05 * step, 2) for step in range(21))
@@ -25,12 +23,12 @@ FIRST_STAGE, MODEL, BLEND = "first stage", "model", "blend"
 
 @dataclass(frozen=True)
 class ScoredQuery:
-    """The candidates of a query with the scores of both stages, and how long each stage took."""
+    """The candidates of a query with the scores of both stages, and how long the search took."""
 
     ids: list[str]
     first: NDArray[np.float64]
     model: NDArray[np.float64] | None
-    seconds: tuple[float, float]
+    seconds: float
 
     def ranking(self, by: str, weight: float = WEIGHT) -> list[str]:
         """The ids, best first, by the first stage, the model or the blend."""
@@ -87,16 +85,13 @@ def score_queries(
     searcher = index.searcher(first_stage)
     scored = {}
     for done, (name, query) in enumerate(queries.items(), 1):
-        started = time.perf_counter()
-        candidates = searcher.first_stage.candidates(query, first)
-        found = time.perf_counter()
-        model = None
-        if searcher.scorer is not None:
-            texts = [each.document.text for each in candidates]
-            model = score_passages(searcher.scorer, query, texts).scores.astype(np.float64) if texts else np.zeros(0)
-        ids = [each.document.id for each in candidates]
-        seconds = found - started, time.perf_counter() - found
-        scored[name] = ScoredQuery(ids, np.array([each.score for each in candidates]), model, seconds)
+        found = searcher.scored(query, first)
+        scored[name] = ScoredQuery(
+            [each.document.id for each in found.candidates],
+            np.array([each.score for each in found.candidates]),
+            None if found.passages is None else found.passages.scores.astype(np.float64),
+            found.seconds.total,
+        )
         if progress is not None:
             progress(done / len(queries))
     return scored
@@ -119,7 +114,7 @@ def evaluate_index(
     metrics = {
         by: stage_metrics({name: each.ranking(by, weight) for name, each in scored.items()}, relevance) for by in stages
     }
-    p50, p99 = np.quantile([1000 * sum(each.seconds) for each in scored.values()], [0.5, 0.99]).tolist()
+    p50, p99 = np.quantile([1000 * each.seconds for each in scored.values()], [0.5, 0.99]).tolist()
     return IndexEvaluation(metrics, len(judged), first, weight, p50, p99)
 
 

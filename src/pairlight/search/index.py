@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -12,6 +13,8 @@ from pairlight.core.files import sync_folder
 from pairlight.core.folders import claim_folder
 from pairlight.core.records import read_record, write_record
 from pairlight.inference.ready_made import ready_made, resolve_model
+from pairlight.inference.scorer import Scorer
+from pairlight.search.document_encodings import stores_encodings, with_encodings
 from pairlight.search.documents import Document, Where
 from pairlight.search.first_stage import FirstStage, FusedStage
 from pairlight.search.manifest import WEIGHT, Manifest, is_index, read_manifest, write_manifest
@@ -44,8 +47,9 @@ class _Pending:
 class Index:
     """A collection that can be searched: `Index.create(folder, documents)`, `Index.open(folder)`, then `search`.
 
-    tantivy keeps the documents. Every change is written to it first and then to the vectors, and the ids of a change
-    are noted before, so that a crash between the two is repaired by the next change.
+    tantivy keeps the documents, with the model's encodings of them where it has such. Every change is written to it
+    first and then to the vectors, and the ids of a change are noted before, so that a crash between the two is repaired
+    by the next change.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, model: "str | Path | Matcher | None" = None) -> None:
@@ -77,7 +81,7 @@ class Index:
         """
         check_installed()
         folder = Path(folder)
-        manifest = Manifest(first_stage, language, model_name(model), source)
+        manifest = Manifest(first_stage, language, model_name(model), source, encodings=stores_encodings(model))
         manifest.check()
         found = _documents(documents, set())
         first = list(islice(found, 1))  # bad input is an error before anything is written
@@ -232,6 +236,14 @@ class Index:
                 self._matcher = Matcher.load(model)
         return self._matcher
 
+    def lookup(self, ids: Sequence[str]) -> dict[str, Document]:
+        """The documents with these ids; those that are not there are left out."""
+        return self.documents.lookup(ids)
+
+    def sample(self, count: int) -> list[Document]:
+        """So many documents, in no particular order."""
+        return list(self.documents.all_documents(count))
+
     def set_tuned(self, weight: float, threshold: float | None) -> None:
         """Keep what was learnt on dev queries."""
         self._set_manifest(replace(self.manifest, weight=weight, threshold=threshold))
@@ -276,10 +288,21 @@ class Index:
 
     def _put(self, documents: Sequence[Document], *, new: bool) -> None:
         noted = self._note([each.id for each in documents])
-        self.documents.add(documents, new=new)
+        self.documents.add(self._encoded(documents), new=new)
         if self.vectors is not None:
             self.vectors.add(documents, new=new)
         self._forget(noted)
+
+    def _encoded(self, documents: Sequence[Document]) -> Iterable[Document]:
+        """The documents as they are stored: with the encodings of the index's own model, where it has such."""
+        return with_encodings(self._encoder, documents) if self.manifest.encodings else documents
+
+    @cached_property
+    def _encoder(self) -> Scorer:
+        from pairlight.matcher import Matcher
+
+        own = self.matcher if self._model is None else None
+        return (own or Matcher.load(str(self.manifest.model))).scorer
 
     def _note(self, ids: list[str]) -> bool:
         """Write down which documents are being changed, if there are two engines to keep consistent."""

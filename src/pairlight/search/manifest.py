@@ -29,6 +29,7 @@ class Manifest:
     weight: float = WEIGHT  # of the model in the blend
     threshold: float | None = None  # the score from which a hit is an answer
     shards: tuple[str, ...] = ()  # the folders of an index of shards
+    encodings: bool = False  # whether documents are stored with the model's encodings
 
     def check(self) -> None:
         if self.first_stage not in FIRST_STAGES:
@@ -39,8 +40,8 @@ class Manifest:
         return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
 
     def as_dict(self) -> dict[str, Any]:
-        """The values as they are written; an index without shards does not mention them."""
-        return {name: value for name, value in asdict(self).items() if name != "shards" or value}
+        """The values as they are written; an index without shards, or encodings, does not mention them."""
+        return {name: value for name, value in asdict(self).items() if name not in ("shards", "encodings") or value}
 
 
 def is_index(folder: Path) -> bool:

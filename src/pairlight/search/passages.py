@@ -1,4 +1,4 @@
-"""Scores texts of any length by their best passage: overlapping windows of the length that the model reads."""
+"""Scores documents of any length by their best window, from stored encodings where they have those of the model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,77 +6,62 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairlight.inference.scorer import Scorer, Scores
-from pairlight.search.results import Passage
+from pairlight.search.document_encodings import is_encoded_by, unpacked
+from pairlight.search.documents import Document
+from pairlight.search.windows import Window, passages_of, tokenized_for_windows, windows_of
 from pairlight.text.tokenizer import TokenizedTexts, Tokenizer
-
-MAX_WINDOWS = 64  # of a text that are read, so that the cost of a long text has a bound
 
 
 @dataclass(frozen=True)
 class ScoredPassages:
-    """The score of each text's best window, and the words of the text that the window has."""
+    """The score of each document's best window, and the window."""
 
-    scores: Scores  # [T]
-    start: list[int]  # [T]
-    end: list[int]  # [T]
-    whole: list[bool]  # [T] whether the window is the whole text
+    scores: Scores  # [N]
+    windows: list[Window]  # [N]
 
 
-def score_passages(scorer: Scorer, query: str, texts: Sequence[str]) -> ScoredPassages:
-    """Score the query with every window of every text, and keep the best window of each text."""
-    size = scorer.max_length
-    step = max(1, size // 2)
-    tokenized = scorer.tokenizer.tokenize([query, *texts], size + (MAX_WINDOWS - 1) * step)
-    count = tokenized.lengths
-    owner, begin, end = [0], [0], [min(int(count[0]), size)]  # the query itself is text 0
-    for text in range(1, len(texts) + 1):
-        words = int(count[text])
-        for at in range(0, max(1, words - size + step), step):
-            at = max(0, min(at, words - size))  # the last window is as long as the others
-            owner.append(text)
-            begin.append(at)
-            end.append(min(at + size, words))
+def score_passages(scorer: Scorer, query: str, documents: Sequence[Document]) -> ScoredPassages:
+    """Score the query with every window of every document, and keep the best window of each document."""
+    scores = np.full(len(documents), -np.inf, np.float32)
+    windows: list[Window | None] = [None] * len(documents)
+    encoded = [is_encoded_by(scorer, each) for each in documents]
+    for score, is_wanted in ((_score_encodings, True), (_score_texts, False)):
+        numbers = [i for i, each in enumerate(encoded) if each == is_wanted]
+        if not numbers:
+            continue
+        found, places = score(scorer, query, [documents[i] for i in numbers])
+        for value, window in zip(found, places, strict=True):
+            i = numbers[window.text]
+            if windows[i] is None or value > scores[i]:
+                scores[i], windows[i] = value, window
+    return ScoredPassages(scores, [each for each in windows if each is not None])
+
+
+def _score_encodings(scorer: Scorer, query: str, documents: Sequence[Document]) -> tuple[Scores, list[Window]]:
+    encodings, windows = unpacked(documents)
+    of_query = windows_of(tokenized_for_windows(scorer, [query]).lengths.tolist(), scorer.max_length)[:1]
+    return scorer.score_encoded(passages_of(scorer, [query], of_query)[0].text, encodings), windows
+
+
+def _score_texts(scorer: Scorer, query: str, documents: Sequence[Document]) -> tuple[Scores, list[Window]]:
+    texts = [query, *(each.text for each in documents)]
+    tokenized = tokenized_for_windows(scorer, texts)
+    lengths, size = tokenized.lengths.tolist(), scorer.max_length
+    windows = windows_of(lengths[1:], size)
+    of_query = windows_of(lengths[:1], size)[0]  # of a long query, only the beginning is read
     if isinstance(scorer.tokenizer, Tokenizer):
         # A model of words may also read subwords or vectors of unknown words, which it finds in the text itself.
-        all_texts = [query, *texts]
-        parts = [
-            all_texts[text] if b - a == count[text] else passage_of(scorer, all_texts[text], a, b).text
-            for text, a, b in zip(owner, begin, end, strict=True)
-        ]
-        scored = scorer.score([parts[0]] * (len(parts) - 1), parts[1:])
-    else:
-        scored = _score_windows(scorer, tokenized, owner, begin, end)
-    best: dict[int, int] = {}
-    for number, (text, score) in enumerate(zip(owner[1:], scored.tolist(), strict=True)):
-        if text not in best or score > scored[best[text]]:
-            best[text] = number
-    chosen = [best[text] for text in range(1, len(texts) + 1)]
-    return ScoredPassages(
-        scored[chosen],
-        [begin[n + 1] for n in chosen],
-        [end[n + 1] for n in chosen],
-        [int(count[text]) <= size for text in range(1, len(texts) + 1)],
-    )
+        left, right = passages_of(scorer, texts, [of_query]), passages_of(scorer, texts[1:], windows)
+        return scorer.score([left[0].text] * len(right), [each.text for each in right]), windows
+    places = [(0, of_query), *((each.text + 1, each) for each in windows)]
+    return _score_tokenized(scorer, tokenized, places), windows
 
 
-def _score_windows(
-    scorer: Scorer, tokenized: TokenizedTexts, owner: list[int], begin: list[int], end: list[int]
-) -> Scores:
+def _score_tokenized(scorer: Scorer, tokenized: TokenizedTexts, windows: Sequence[tuple[int, Window]]) -> Scores:
     """The score of the first window, the query, with each of the others, without tokenizing them again."""
-    spans = [(int(tokenized.start[text]), a, b) for text, a, b in zip(owner, begin, end, strict=True)]
-    rows = [np.arange(first + a, first + b) for first, a, b in spans]
+    first = tokenized.start.tolist()
+    rows = [np.arange(first[text] + each.start, first[text] + each.end) for text, each in windows]
     starts = np.concatenate([[0], np.cumsum([len(each) for each in rows])]).astype(np.int64)
-    windows = TokenizedTexts(tokenized.ids[np.concatenate(rows)], starts, 0)
     right = np.arange(1, len(rows))
-    return scorer.score_tokenized(windows, np.zeros(len(right), np.int64), right)
-
-
-def passage_of(scorer: Scorer, text: str, start: int, end: int) -> Passage:
-    """The words `start` to `end` of a text as a passage."""
-    tokens = scorer.tokenizer.tokens(text)
-    if not tokens[start:end]:
-        return Passage(text, 0, len(text))
-    a, b = tokens[start].start, tokens[min(end, len(tokens)) - 1].end
-    while a < b and text[a].isspace():  # a subword can begin with the space before it
-        a += 1
-    return Passage(text[a:b], a, b)
+    found = TokenizedTexts(tokenized.ids[np.concatenate(rows)], starts, 0)
+    return scorer.score_tokenized(found, np.zeros(len(right), np.int64), right)

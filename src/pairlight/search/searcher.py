@@ -1,7 +1,7 @@
 """Two-stage search: candidates from a first stage, reranked by a model, with a blend of both scores."""
 
 import time
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +11,21 @@ from pairlight.inference.scorer import Scorer
 from pairlight.search.documents import Where
 from pairlight.search.first_stage import Candidate, FirstStage
 from pairlight.search.manifest import WEIGHT
-from pairlight.search.passages import ScoredPassages, passage_of, score_passages
+from pairlight.search.passages import ScoredPassages, score_passages
 from pairlight.search.results import Passage, SearchHit, SearchResults, StageSeconds
+from pairlight.search.windows import passages_of
 from pairlight.text.checks import check_text
 
 TOP, FIRST = 10, 100
+
+
+@dataclass(frozen=True)
+class ScoredCandidates:
+    """The candidates of a query with the model's scores, if there is a model, and how long each stage took."""
+
+    candidates: list[Candidate]
+    passages: ScoredPassages | None
+    seconds: StageSeconds
 
 
 class Searcher:
@@ -60,31 +70,32 @@ class Searcher:
                 f"first of at least {offset + top}.",
                 option="first",
             )
+        scored = self.scored(query, first, where)
+        first_scores = [each.score for each in scored.candidates]
+        model_scores = None if scored.passages is None else scored.passages.scores.tolist()
+        scores = blended(first_scores, model_scores, self.weight)
+        lowest = self.threshold if threshold is None else threshold
+        deciding = first_scores if model_scores is None else model_scores
+        best = [i for i in np.argsort(-scores, kind="stable").tolist() if lowest is None or deciding[i] >= lowest]
+        hits = [self._hit(scored, i, float(scores[i])) for i in best[offset : offset + top]]
+        return SearchResults(query, hits, len(scored.candidates), scored.seconds)
+
+    def scored(self, query: str, first: int = FIRST, where: Where | None = None) -> ScoredCandidates:
+        """The candidates of the first stage with the scores of the model, in the order of the first stage."""
         started = time.perf_counter()
         candidates = self.first_stage.candidates(query, first, where)
         found = time.perf_counter()
-        passages = self._passages(query, candidates)
-        scores = blended(
-            [each.score for each in candidates], None if passages is None else passages.scores, self.weight
-        )
-        lowest = self.threshold if threshold is None else threshold
-        deciding = [each.score for each in candidates] if passages is None else passages.scores.tolist()
-        best = [i for i in np.argsort(-scores, kind="stable").tolist() if lowest is None or deciding[i] >= lowest]
-        hits = [self._hit(candidates[i], float(scores[i]), passages, i) for i in best[offset : offset + top]]
-        seconds = StageSeconds(found - started, time.perf_counter() - found)
-        return SearchResults(query, hits, len(candidates), seconds)
+        passages = None
+        if self.scorer is not None and candidates:
+            passages = score_passages(self.scorer, query, [each.document for each in candidates])
+        return ScoredCandidates(candidates, passages, StageSeconds(found - started, time.perf_counter() - found))
 
-    def _passages(self, query: str, candidates: Sequence[Candidate]) -> ScoredPassages | None:
-        if self.scorer is None or not candidates:
-            return None
-        return score_passages(self.scorer, query, [each.document.text for each in candidates])
-
-    def _hit(self, candidate: Candidate, score: float, passages: ScoredPassages | None, i: int) -> SearchHit:
-        document = candidate.document
-        passage = Passage(document.text, 0, len(document.text))
-        if passages is not None and self.scorer is not None and not passages.whole[i]:
-            passage = passage_of(self.scorer, document.text, passages.start[i], passages.end[i])
-        model_score = None if passages is None else float(passages.scores[i])
+    def _hit(self, scored: ScoredCandidates, i: int, score: float) -> SearchHit:
+        candidate, document = scored.candidates[i], scored.candidates[i].document
+        passage, model_score = Passage(document.text, 0, len(document.text)), None
+        if scored.passages is not None and self.scorer is not None:
+            model_score = float(scored.passages.scores[i])
+            (passage,) = passages_of(self.scorer, [document.text], [replace(scored.passages.windows[i], text=0)])
         return SearchHit(document.id, document.text, document.fields, score, candidate.score, model_score, passage)
 
 

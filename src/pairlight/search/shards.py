@@ -1,7 +1,8 @@
 """An index of many shards: each is searched by a process of its own, and their candidates are merged."""
 
 import multiprocessing
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -25,10 +26,16 @@ class ShardedIndex(Index):
     def __init__(self, folder: Path, manifest: Manifest, model: "str | Path | Matcher | None" = None) -> None:
         self.folder, self.manifest = folder, manifest
         self._model, self._matcher = model, None
-        self.shards = [_Shard(folder / name) for name in manifest.shards]
+        self.shards = _Shards([folder / name for name in manifest.shards])
 
     def __len__(self) -> int:
-        return sum(_ask(self.shards, "size"))
+        return sum(self.shards.ask("size"))
+
+    def lookup(self, ids: Sequence[str]) -> dict[str, Document]:
+        return {name: each for part in self.shards.ask("lookup", ids) for name, each in part.items()}
+
+    def sample(self, count: int) -> list[Document]:
+        return [each for part in self.shards.ask("sample", count) for each in part][:count]
 
     def stage(self, name: str) -> FirstStage:
         if name != "hybrid":
@@ -40,12 +47,11 @@ class ShardedIndex(Index):
         pass  # shards do not change
 
     def check(self) -> None:
-        for each in self.shards:
+        for each in self.shards.shards:
             Index.open(each.folder).check()
 
     def close(self) -> None:
-        for each in self.shards:
-            each.close()
+        self.shards.close()
 
     def add(self, documents: Iterable[Document | Mapping[str, Any]], *, progress: Count | None = None) -> NoReturn:
         raise InputError(f"{self.folder} is an index of shards, which cannot be changed: index the documents again.")
@@ -60,7 +66,7 @@ class ShardedIndex(Index):
 class _ShardStage:
     """The same first stage of all shards."""
 
-    def __init__(self, shards: "Sequence[_Shard]", name: str) -> None:
+    def __init__(self, shards: "_Shards", name: str) -> None:
         self.shards, self.name = shards, name
 
     def add(self, documents: Sequence[Document], *, new: bool = False) -> None:
@@ -70,7 +76,7 @@ class _ShardStage:
         self.add([])
 
     def candidates(self, query: str, k: int, where: Where | None = None) -> list[Candidate]:
-        found = [each for part in _ask(self.shards, self.name, query, k, where) for each in part]
+        found = [each for part in self.shards.ask("candidates", self.name, query, k, where) for each in part]
         return sorted(found, key=lambda each: -each.score)[:k]
 
     def close(self) -> None:
@@ -94,14 +100,12 @@ class _Shard:
         self.connection.send(request)
 
     def receive(self) -> Any:
+        """The answer; an error is returned, so that the answers of other shards are received too."""
         try:
-            answer = self.connection.recv() if self.connection is not None else None
+            return self.connection.recv() if self.connection is not None else None
         except EOFError:
             self.connection = None
-            raise InputError(f"The process that searches {self.folder} ended: search again.") from None
-        if isinstance(answer, BaseException):
-            raise answer
-        return answer
+            return InputError(f"The process that searches {self.folder} ended: search again.")
 
     def close(self) -> None:
         if self.connection is not None:
@@ -110,22 +114,46 @@ class _Shard:
             self.process.join()
 
 
-def _ask(shards: Sequence[_Shard], *request: Any) -> list[Any]:
-    """The answers of all shards, which work at the same time."""
-    for each in shards:
-        each.send(request)
-    return [each.receive() for each in shards]
+class _Shards:
+    """All shards of an index; one question at a time, from any thread."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.shards = [_Shard(folder) for folder in folders]
+        self._lock = threading.Lock()
+
+    def ask(self, *request: Any) -> list[Any]:
+        """The answers of all shards, which work at the same time."""
+        with self._lock:
+            for each in self.shards:
+                each.send(request)
+            answers = [each.receive() for each in self.shards]
+        for answer in answers:
+            if isinstance(answer, InputError):
+                raise answer
+        return answers
+
+    def close(self) -> None:
+        with self._lock:
+            for each in self.shards:
+                each.close()
 
 
 def _serve(connection: Connection, folder: Path) -> None:
     """The main function of a shard's process: answer until the connection is closed."""
     index = Index(folder, read_manifest(folder))
+    answers: dict[str, Callable[..., Any]] = {
+        "size": index.__len__,
+        "lookup": index.lookup,
+        "sample": index.sample,
+        "candidates": lambda stage, *arguments: index.stage(stage).candidates(*arguments),
+    }
     while True:
         try:
             name, *arguments = connection.recv()
         except (EOFError, KeyboardInterrupt):
             return
         try:
-            connection.send(len(index) if name == "size" else index.stage(name).candidates(*arguments))
+            answer: Any = answers[name](*arguments)
         except InputError as error:
-            connection.send(InputError(str(error)))
+            answer = InputError(str(error))
+        connection.send(answer)

@@ -44,7 +44,7 @@ class TantivyStage:
         builder.add_text_field("id", stored=True, tokenizer_name="raw", index_option="basic")
         builder.add_text_field("text", tokenizer_name=_ANALYZER, index_option="freq")
         builder.add_text_field("filter", tokenizer_name="raw", index_option="basic")
-        builder.add_bytes_field("document", stored=True)
+        builder.add_bytes_field("document", stored=True)  # text and fields as JSON, then the encoding if there is one
         self.schema = builder.build()
         folder.mkdir(parents=True, exist_ok=True)
         with self._reading():
@@ -80,7 +80,7 @@ class TantivyStage:
             deleted = [f"{name}.{deletes['opstamp']}.del" for name, deletes in names.items() if deletes]
         return [self.folder / name for name in (*kept, *deleted)]
 
-    def add(self, documents: Sequence[Document], *, new: bool = False) -> None:
+    def add(self, documents: Iterable[Document], *, new: bool = False) -> None:
         import tantivy
 
         writer = self.writer()
@@ -88,12 +88,13 @@ class TantivyStage:
             for each in documents:
                 if not new:
                     writer.delete_documents_by_term("id", each.id)
+                stored = [json.dumps([each.text, dict(each.fields)], ensure_ascii=False).encode("utf-8")]
                 writer.add_document(
                     tantivy.Document(
                         id=each.id,
                         text=self.analyzer.prepare(each.text),
                         filter=filter_terms(each.fields),
-                        document=json.dumps([each.text, dict(each.fields)], ensure_ascii=False).encode("utf-8"),
+                        document=stored if each.encoding is None else [*stored, each.encoding],
                     )
                 )
             self._commit()
@@ -220,8 +221,9 @@ def check_installed() -> None:
 
 
 def _document(stored: Any) -> Document:
-    text, fields = json.loads(stored.get_first("document"))
-    return Document(stored.get_first("id"), text, fields)
+    content, *encoding = stored.get_all("document")
+    text, fields = json.loads(content)
+    return Document(stored.get_first("id"), text, fields, *encoding)
 
 
 def _is_intact(path: Path) -> bool:

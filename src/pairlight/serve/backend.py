@@ -33,6 +33,7 @@ class Backend:
         self.index: Index | None = None
         self.is_ready = False
         self._writer = ThreadPoolExecutor(1, "writing")
+        self._changed: Index | None = None  # the index as the writing thread has it, so that searches go on meanwhile
 
     def load(self) -> None:
         """Load everything; a model or an index that cannot be read is an InputError."""
@@ -43,7 +44,7 @@ class Backend:
             served = ServedModel.load(model)
             self.models[served.name] = served
         if self.index is not None:
-            self.index.search("a question", top=1)
+            self.search(next(iter(self.models.values()), None), "a question", {})
         _keep_out_of_collections()
         self.is_ready = True
 
@@ -56,6 +57,7 @@ class Backend:
                 report.append({"event": "reload", "model": name, "ok": True})
             except Exception as error:
                 report.append({"event": "reload", "model": name, "ok": False, "error": f"{error}"})
+        self._changed = None  # its model may have changed too
         _keep_out_of_collections()
         return report
 
@@ -104,10 +106,12 @@ class Backend:
         return self._writer.submit(self._change, "delete", ids)
 
     def _change(self, method: str, argument: Sequence[Any]) -> int:
-        # An index of its own, so that searches go on meanwhile; closed after the change, so that others can write.
         folder = self.opened_index().folder
-        with _exclusive(folder / _LOCK), Index.open(folder) as index:
-            changed: int = getattr(index, method)(argument)
+        with _exclusive(folder / _LOCK):
+            index, self._changed = self._changed or Index.open(folder), None
+            with index:  # closed after the change, so that other processes can write
+                changed: int = getattr(index, method)(argument)
+            self._changed = index  # opened anew after an error
             return changed
 
 

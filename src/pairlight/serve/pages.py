@@ -5,6 +5,7 @@ from typing import Any
 
 from pairlight.explain.data import Comparison
 from pairlight.explain.render.html import explanation_page
+from pairlight.search.analyzers import Analyzer
 from pairlight.serve.backend import Backend
 from pairlight.serve.collection import EXPLAIN, MAX_COMPARED, SEARCH, search
 from pairlight.serve.messages import HTML, Request, Response, Route, Routes
@@ -32,10 +33,12 @@ def page_routes(backend: Backend, queue: WorkQueue) -> Routes:
             except RequestError as refusal:
                 problem = refusal.message
         index = backend.index
-        examples = [] if index is None else await queue.run(lambda: template.examples(index))
-        size = None if index is None else len(index)
-        terms = str.split if index is None else index.documents.analyzer.terms
-        content = template.html(query, list(backend.models), models, columns, examples, size, problem, terms)
+        if index is None:
+            content = template.html(query, list(backend.models), models, columns, [], None, problem, str.split)
+        else:
+            size, examples = await queue.run(lambda: template.examples(index))
+            terms = Analyzer(index.manifest.language).terms
+            content = template.html(query, list(backend.models), models, columns, examples, size, problem, terms)
         return Response(content, content_type=HTML, headers=template.headers)
 
     async def explanation(request: Request) -> Response:
@@ -53,10 +56,10 @@ def page_routes(backend: Backend, queue: WorkQueue) -> Routes:
 
 
 def _explained(backend: Backend, model: ServedModel, query: str, ids: Sequence[str]) -> bytes:
-    documents = backend.opened_index().documents.lookup(list(ids))
+    documents = backend.opened_index().lookup(ids)
     missing = [each for each in ids if each not in documents]
     if missing:
         raise RequestError("NotFound", f"The index has no document {missing[0][:60]!r}.")
-    found = model.explain(query, [documents[each].text for each in ids])
+    found = model.explain(query, model.passages(query, [documents[each] for each in ids]))
     explanations = found.explanations if isinstance(found, Comparison) else (found,)
     return explanation_page(explanations).encode("utf-8", "replace")

@@ -19,7 +19,7 @@ EXPLANATION_POLICY = (
 )
 _WORD = re.compile(f"({CJK.pattern[:-1]}|[^\\W_]+)")  # characters of scripts without spaces one by one
 _EXAMPLES = 4
-_EXAMPLE_WORDS = 6
+_EXAMPLE_WORDS, _EXAMPLE_CHARACTERS = 6, 500
 
 Terms = Callable[[str], list[str]]  # how the lexical stage divides a text
 Mark = Callable[[str], str]
@@ -65,13 +65,14 @@ class SearchPage:
         page = re.sub(r"<!-- (\w+) -->", lambda found: filled[found[1]], self.template)
         return page.encode("utf-8", "replace")
 
-    def examples(self, index: Index) -> list[str]:
-        """The beginnings of some documents, as queries to try; read again when the number of documents changes."""
-        if self._example_cache is None or self._example_cache[0] != len(index):
-            texts = (each.text for each in index.documents.all_documents(_EXAMPLES))
+    def examples(self, index: Index) -> tuple[int, list[str]]:
+        """The number of documents, and the beginnings of some as queries to try, read again when the number changes."""
+        size = len(index)
+        if self._example_cache is None or self._example_cache[0] != size:
+            texts = (each.text[:_EXAMPLE_CHARACTERS] for each in index.sample(_EXAMPLES))
             found = [" ".join(re.findall(r"\w+", text)[:_EXAMPLE_WORDS]) for text in texts]
-            self._example_cache = len(index), [each for each in found if each]
-        return self._example_cache[1]
+            self._example_cache = size, [each for each in found if each]
+        return self._example_cache
 
     def _digest(self, tag: str) -> str:
         found = re.search(f"<{tag}>(.*?)</{tag}>", self.template, re.DOTALL)

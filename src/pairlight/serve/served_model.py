@@ -3,7 +3,7 @@
 import gc
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,12 @@ from pairlight.core.errors import InputError
 from pairlight.explain.data import Comparison, Explanation
 from pairlight.inference.ready_made import ready_made, resolve_model
 from pairlight.matcher import Matcher
+from pairlight.search.documents import Document
+from pairlight.search.passages import score_passages
+from pairlight.search.windows import passages_of
 
+MAX_CHARACTERS = 10_000  # of a text that is explained
+_CHARACTERS = 64  # of a word, at most on average
 MAX_SPANS = 5  # of a document
 SPAN_SHARE = 0.2  # of the largest contribution, from which a word belongs to a span
 
@@ -85,8 +90,10 @@ class ServedModel:
         return 1 / (1 + np.exp(-np.clip(scores.astype(np.float64), -700, 700)))
 
     def explain(self, query: str, texts: Sequence[str]) -> Explanation | Comparison:
-        """Why a text matches, or why one of several ranks above the others."""
-        found = self.matcher.explain(query, texts[0]) if len(texts) == 1 else self.matcher.explain(query, list(texts))
+        """Why a text matches, or why one of several ranks above the others; only the beginning of a text is read."""
+        read = [self._beginning(text) for text in texts]
+        query = self._beginning(query)
+        found = self.matcher.explain(query, read[0]) if len(read) == 1 else self.matcher.explain(query, read)
         gc.collect()  # of the cycles with large arrays that an explanation leaves; fast, see Backend.load
         return found
 
@@ -94,7 +101,18 @@ class ServedModel:
         """The parts of a text that contribute most to its score, by position."""
         if not text.strip():
             return []
-        return spans_of(self.matcher.explain(query, text))
+        return spans_of(self.matcher.explain(self._beginning(query), self._beginning(text)))
+
+    def passages(self, query: str, documents: Sequence[Document]) -> list[str]:
+        """What the model reads of these documents: of long ones, the passage that matches best."""
+        found = score_passages(self.matcher.scorer, query, documents)
+        windows = [replace(window, text=number) for number, window in enumerate(found.windows)]
+        passages = passages_of(self.matcher.scorer, [each.text for each in documents], windows)
+        return [each.text for each in passages]
+
+    def _beginning(self, text: str) -> str:
+        """As much of a text as an explanation needs: more than what the model reads."""
+        return text[: max(MAX_CHARACTERS, _CHARACTERS * self.max_length)]
 
 
 def spans_of(explanation: Explanation) -> list[dict[str, Any]]:

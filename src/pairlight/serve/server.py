@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from pairlight.core.errors import InputError
+from pairlight.core.memory import return_freed_memory
 from pairlight.search.manifest import read_manifest
 from pairlight.serve.settings import ServerSettings
 
@@ -65,6 +66,7 @@ def _run_worker(
     settings: ServerSettings, listening: socket.socket, on_ready: Callable[[str], object] | None = None
 ) -> int:
     """One process: an event loop, the scoring thread, and the models."""
+    return_freed_memory()
     from pairlight.layers.backends import set_threads
 
     set_threads(1)
