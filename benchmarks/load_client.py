@@ -96,9 +96,7 @@ def as_fast_as_possible(url: str, path: str, bodies: Sequence[bytes], connection
     return _timed(run)
 
 
-def at_rate(
-    url: str, path: str, bodies: Sequence[bytes], rate: float, seconds: float, *, evenly: bool = False
-) -> Load:
+def at_rate(url: str, path: str, bodies: Sequence[bytes], rate: float, seconds: float, *, evenly: bool = False) -> Load:
     """Requests arrive `rate` times per second, whether or not those before are answered: at random times or evenly."""
     count = int(rate * seconds)
     gaps = np.full(count, 1 / rate) if evenly else np.random.default_rng(0).exponential(1 / rate, count)

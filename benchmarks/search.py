@@ -9,6 +9,8 @@ import csv
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,8 +20,10 @@ import torch
 
 from pairlight.core.files import list_files, write_json
 from pairlight.experiments.sources import data_file
+from pairlight.search.first_stage import Candidate, FunctionStage
 from pairlight.search.index import Index
 from pairlight.search.manifest import FIRST_STAGES
+from pairlight.search.searcher import Searcher
 
 WORDS = 18  # of a text
 QUERIES = 200
@@ -29,25 +33,28 @@ def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.search", description=__doc__)
     parser.add_argument("--texts", type=int, default=100_000, help="number of texts")
+    parser.add_argument("--model", default="qa-small", help="model that reranks, with stored encodings if it has any")
     parser.add_argument("--out", type=Path, default=Path("build", "benchmarks", "search.json"), help="file to write")
     given = parser.parse_args()
     torch.set_num_threads(1)
     with TemporaryDirectory() as folder:
-        result = measure(given.texts, Path(folder, "index"), print)
+        result = measure(given.texts, Path(folder, "index"), print, given.model)
     write_json(given.out, result)
     print(f"Written to {given.out}")
 
 
-def measure(texts: int, folder: Path, say: Callable[[str], None]) -> dict[str, Any]:
-    """Index so many texts, then search for the same queries with each first stage."""
+def measure(texts: int, folder: Path, say: Callable[[str], None], model: str = "qa-small") -> dict[str, Any]:
+    """Index so many texts, then search for the same queries with each first stage.
+
+    Where encodings are stored, hybrid search is measured without them too.
+    """
     with data_file("squad-sentences", "pairs.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     result: dict[str, Any] = {"texts": texts, "indexing": {}, "search": {}}
     for stage in ("bm25", "hybrid"):
         wall, cpu = time.perf_counter(), time.process_time()
-        with Index.create(
-            folder, recombined([row["answer"] for row in rows], texts), first_stage=stage, overwrite=True
-        ):
+        sentences = recombined([row["answer"] for row in rows], texts)
+        with Index.create(folder, sentences, model=model, first_stage=stage, overwrite=True):
             pass
         seconds = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
         sizes = {part: megabytes(folder / part) for part in ("documents", "vectors") if (folder / part).is_dir()}
@@ -56,8 +63,11 @@ def measure(texts: int, folder: Path, say: Callable[[str], None]) -> dict[str, A
         say(f"{stage}: indexed in {seconds['wall']:.0f} s ({seconds['cpu']:.0f} s CPU), {sizes} MB, peak {peak:.0f} MB")
     queries = [row["question"] for row in rows[:: len(rows) // QUERIES]][:QUERIES]
     with Index.open(folder) as index:
-        for stage in FIRST_STAGES:
-            searcher = index.searcher(stage)
+        searchers = {stage: index.searcher(stage) for stage in FIRST_STAGES}
+        if index.manifest.encodings:
+            whole = searchers["hybrid"]
+            searchers["hybrid, from texts"] = Searcher(FunctionStage(partial(_without_encodings, whole)), whole.scorer)
+        for stage, searcher in searchers.items():
             for query in queries[:10]:
                 searcher.search(query)  # pages of the files are read, and PyTorch is warm
             taken = [searcher.search(query).seconds for query in queries]
@@ -68,6 +78,11 @@ def measure(texts: int, folder: Path, say: Callable[[str], None]) -> dict[str, A
             result["search"][stage] = measured
             say(f"{stage}: p50 and p99 in ms {measured}")
     return result
+
+
+def _without_encodings(searcher: Searcher, query: str, k: int) -> list[Candidate]:
+    found = searcher.first_stage.candidates(query, k)
+    return [replace(each, document=replace(each.document, encoding=None)) for each in found]
 
 
 def recombined(sentences: list[str], count: int) -> list[str]:

@@ -1,6 +1,6 @@
 """`pairlight index`: index documents to search them, and change or tune an index."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from pairlight.core.files import sha256_of
 from pairlight.core.progress import ProgressReporter, progress_reporter
 
 if TYPE_CHECKING:
+    from pairlight.search.documents import Document
     from pairlight.search.index import Index
 
 NO_MODEL = "none"
@@ -86,12 +87,12 @@ def create(
     command again to continue after it was stopped.
     """
     from pairlight.core.storage import is_folder
-    from pairlight.search.documents import BEIR_CORPUS, read_documents
+    from pairlight.search.documents import BEIR_CORPUS
     from pairlight.search.index import Index
 
     configure_process(threads)
+    reranker = None if model == NO_MODEL else model
     if cluster is not None or (is_folder(documents) and not Path(documents, BEIR_CORPUS).is_file()):
-        reranker = None if model == NO_MODEL else model
         _create_shards(documents, out, reranker, first_stage, language, (text, id, title), cluster, as_json)
         return
     source = None if documents == "-" else sha256_of(Path(documents))
@@ -99,13 +100,13 @@ def create(
         try:
             made = Index.create(
                 out,
-                read_documents(documents, text=text, id=id, title=title, header=_names(header)),
-                model=None if model == NO_MODEL else model,
+                _read(documents, text, id, title, header),
+                model=reranker,
                 first_stage=first_stage,
                 language=language,
                 overwrite=overwrite,
                 source=None if source is None else f"{source} {text} {id} {title} {header}",
-                progress=_counter("Indexing", reporter),
+                progress=_counter(reporter),
             )
         except KeyboardInterrupt:
             reporter.say("Interrupted: run the same command again to continue.")
@@ -153,13 +154,11 @@ def _writing_command(action: str) -> Callable[..., None]:
         header: Header = None,
         as_json: Json = False,
     ) -> None:
-        from pairlight.search.documents import read_documents
         from pairlight.search.index import Index
 
         with Index.open(folder) as opened, progress_reporter() as reporter:
-            read = read_documents(documents, text=text, id=id, title=title, header=_names(header))
-            progress = _counter("Indexing", reporter)
-            done = opened.add(read, progress=progress) if action == "add" else opened.update(read, progress=progress)
+            change = opened.add if action == "add" else opened.update
+            done = change(_read(documents, text, id, title, header), progress=_counter(reporter))
         said = f"{'Added' if action == 'add' else 'Updated'} {done:,} documents: {len(opened):,} are in {folder}"
         _print(opened, {"documents": len(opened), action: done}, said, as_json)
 
@@ -231,12 +230,15 @@ def tune(
     print(f"Saved to {folder}")
 
 
-def _names(header: str | None) -> list[str] | None:
-    return None if header is None else [name.strip() for name in header.split(",")]
+def _read(documents: str, text: str, id: str, title: str, header: str | None) -> "Iterator[Document]":
+    from pairlight.search.documents import read_documents
+
+    names = None if header is None else [name.strip() for name in header.split(",")]
+    return read_documents(documents, text=text, id=id, title=title, header=names)
 
 
-def _counter(task: str, reporter: ProgressReporter) -> Any:
-    return lambda done: reporter.update(task, 0.0, f"{done:,} documents")
+def _counter(reporter: ProgressReporter) -> Callable[[int], None]:
+    return lambda done: reporter.update("Indexing", 0.0, f"{done:,} documents")
 
 
 def _print(made: "Index", values: dict[str, Any], line: str, as_json: bool) -> None:

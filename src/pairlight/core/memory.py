@@ -7,7 +7,7 @@ from functools import cache
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -3, -4, -8  # parameters of mallopt in the GNU C library
 _NEVER = 2**31 - 1
 _MMAP_MAX_DEFAULT = 65_536
-_RETURNED = 2**20  # bytes
+_MAPPED, _KEPT = 2**24, 2**26  # bytes: larger blocks are returned at once, and others when more than this is free
 _OUT_OF_MEMORY = ("allocate", "Storage size")  # PyTorch raises a plain RuntimeError when it runs out of memory
 
 
@@ -28,7 +28,7 @@ def return_freed_memory() -> None:
     they are freed: a server with several threads grew by a third in ten minutes, and never shrank. It does nothing
     without the GNU C library.
     """
-    _set_malloc({_ARENA_MAX: 1, _MMAP_MAX: _MMAP_MAX_DEFAULT, _MMAP_THRESHOLD: _RETURNED, _TRIM_THRESHOLD: _RETURNED})
+    _set_malloc({_ARENA_MAX: 1, _MMAP_MAX: _MMAP_MAX_DEFAULT, _MMAP_THRESHOLD: _MAPPED, _TRIM_THRESHOLD: _KEPT})
 
 
 def _set_malloc(values: dict[int, int]) -> None:

@@ -54,9 +54,12 @@ def with_encodings(scorer: Scorer, documents: Iterable[Document]) -> Iterator[Do
             yield replace(document, encoding=_packed(encodings, windows, first[i], first[i + 1]))
 
 
-def is_encoded_by(scorer: Scorer, document: Document) -> bool:
-    """Whether a document has encodings of this scorer; those of another model are not used."""
-    return document.encoding is not None and document.encoding[:32] == bytes.fromhex(scorer.fingerprint())
+def are_encoded_by(scorer: Scorer, documents: Sequence[Document]) -> list[bool]:
+    """Whether each document has encodings of this scorer; those of another model are not used."""
+    if all(each.encoding is None for each in documents):
+        return [False] * len(documents)
+    own = bytes.fromhex(scorer.fingerprint())
+    return [each.encoding is not None and each.encoding.startswith(own) for each in documents]
 
 
 def unpacked(documents: Sequence[Document]) -> tuple[Encodings, list[Window]]:

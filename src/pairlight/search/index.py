@@ -83,7 +83,7 @@ class Index:
         folder = Path(folder)
         manifest = Manifest(first_stage, language, model_name(model), source, encodings=stores_encodings(model))
         manifest.check()
-        found = _documents(documents, set())
+        found = _documents(documents)
         first = list(islice(found, 1))  # bad input is an error before anything is written
         checked = chain(first, found)
         skip = 0
@@ -101,11 +101,7 @@ class Index:
         try:
             index._start_writing()
             done = sum(1 for _ in islice(checked, skip))
-            for batch in _batches(checked):
-                index._put(batch, new=True)
-                done += len(batch)
-                if progress is not None:
-                    progress(done)
+            index._put_all(checked, progress, new=True, done=done)
             index._set_manifest(replace(manifest, complete=True))
         except BaseException:
             index.close()
@@ -148,31 +144,12 @@ class Index:
     def add(self, documents: Iterable[Document | Mapping[str, Any]], *, progress: Count | None = None) -> int:
         """Add documents with new ids, durably, and return how many; an id that exists is an error."""
         self._start_writing()
-        done = 0
-        for batch in _batches(_documents(documents, set())):
-            known = self.documents.lookup([each.id for each in batch])
-            if known:
-                name = next(each.id for each in batch if each.id in known)
-                raise InputError(
-                    f"The index has a document {name!r} already ({done:,} documents were added before it): update it "
-                    "instead, or give another id."
-                )
-            self._put(batch, new=True)
-            done += len(batch)
-            if progress is not None:
-                progress(done)
-        return done
+        return self._put_all(self._unknown(_documents(documents)), progress, new=True)
 
     def update(self, documents: Iterable[Document | Mapping[str, Any]], *, progress: Count | None = None) -> int:
         """Replace documents by id, durably, and return how many; new ids are added."""
         self._start_writing()
-        done = 0
-        for batch in _batches(_documents(documents, set())):
-            self._put(batch, new=False)
-            done += len(batch)
-            if progress is not None:
-                progress(done)
-        return done
+        return self._put_all(_documents(documents), progress, new=False)
 
     def delete(self, ids: Iterable[str]) -> int:
         """Delete documents by id, durably, and return how many were there."""
@@ -286,6 +263,29 @@ class Index:
         self.vectors.add(list(self.documents.lookup(ids).values()))
         self._forget(True)
 
+    def _unknown(self, documents: Iterator[Document]) -> Iterator[Document]:
+        """Documents whose ids the index does not have; they are looked up as many at a time as are committed."""
+        done = 0
+        for batch in _batches(documents):
+            known = self.documents.lookup([each.id for each in batch])
+            if known:
+                name = next(each.id for each in batch if each.id in known)
+                raise InputError(
+                    f"The index has a document {name!r} already ({done:,} documents were added before it): update it "
+                    "instead, or give another id."
+                )
+            yield from batch
+            done += len(batch)
+
+    def _put_all(self, documents: Iterator[Document], progress: Count | None, *, new: bool, done: int = 0) -> int:
+        """Write documents batch by batch, and return how many there are with those that were `done` before."""
+        for batch in _batches(documents):
+            self._put(batch, new=new)
+            done += len(batch)
+            if progress is not None:
+                progress(done)
+        return done
+
     def _put(self, documents: Sequence[Document], *, new: bool) -> None:
         noted = self._note([each.id for each in documents])
         self.documents.add(self._encoded(documents), new=new)
@@ -341,8 +341,9 @@ def _resumable(folder: Path, manifest: Manifest) -> bool:
     return not found.complete and found == manifest
 
 
-def _documents(documents: Iterable[Document | Mapping[str, Any] | str], seen: set[str]) -> Iterator[Document]:
+def _documents(documents: Iterable[Document | Mapping[str, Any] | str]) -> Iterator[Document]:
     """Checked documents; an id that occurs twice is an error."""
+    seen: set[str] = set()
     for number, each in enumerate(documents, 1):
         if isinstance(each, str):
             each = Document(str(number), each)

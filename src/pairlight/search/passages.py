@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairlight.inference.scorer import Scorer, Scores
-from pairlight.search.document_encodings import is_encoded_by, unpacked
+from pairlight.search.document_encodings import are_encoded_by, unpacked
 from pairlight.search.documents import Document
 from pairlight.search.windows import Window, passages_of, tokenized_for_windows, windows_of
 from pairlight.text.tokenizer import TokenizedTexts, Tokenizer
@@ -24,7 +24,7 @@ def score_passages(scorer: Scorer, query: str, documents: Sequence[Document]) ->
     """Score the query with every window of every document, and keep the best window of each document."""
     scores = np.full(len(documents), -np.inf, np.float32)
     windows: list[Window | None] = [None] * len(documents)
-    encoded = [is_encoded_by(scorer, each) for each in documents]
+    encoded = are_encoded_by(scorer, documents)
     for score, is_wanted in ((_score_encodings, True), (_score_texts, False)):
         numbers = [i for i, each in enumerate(encoded) if each == is_wanted]
         if not numbers:

@@ -18,8 +18,8 @@ from pairlight.search.documents import Document
 from pairlight.search.passages import score_passages
 from pairlight.search.windows import passages_of
 
-MAX_CHARACTERS = 10_000  # of a text that is explained
-_CHARACTERS = 64  # of a word, at most on average
+MAX_CHARACTERS = 10_000  # of a text that is explained, more than what a model reads, so that the time has a bound
+_CHARACTERS = 64  # for each word that a model reads, if that is more
 MAX_SPANS = 5  # of a document
 SPAN_SHARE = 0.2  # of the largest contribution, from which a word belongs to a span
 
@@ -52,6 +52,7 @@ class ServedModel:
     def __init__(self, name: str, matcher: Matcher, folder: Path) -> None:
         self.name, self.matcher, self.folder = name, matcher, folder
         self.max_length = matcher.scorer.max_length
+        self.max_characters = max(MAX_CHARACTERS, _CHARACTERS * self.max_length)  # of a text that is explained
 
     @classmethod
     def load(cls, model: str | Path) -> "ServedModel":
@@ -91,17 +92,18 @@ class ServedModel:
 
     def explain(self, query: str, texts: Sequence[str]) -> Explanation | Comparison:
         """Why a text matches, or why one of several ranks above the others; only the beginning of a text is read."""
-        read = [self._beginning(text) for text in texts]
-        query = self._beginning(query)
+        query, *read = (text[: self.max_characters] for text in (query, *texts))
         found = self.matcher.explain(query, read[0]) if len(read) == 1 else self.matcher.explain(query, read)
         gc.collect()  # of the cycles with large arrays that an explanation leaves; fast, see Backend.load
-        return found
+        if isinstance(found, Comparison):
+            return replace(found, explanations=tuple(map(self._noted, found.explanations)))
+        return self._noted(found)
 
     def relevant_spans(self, query: str, text: str) -> list[dict[str, Any]]:
         """The parts of a text that contribute most to its score, by position."""
         if not text.strip():
             return []
-        return spans_of(self.matcher.explain(self._beginning(query), self._beginning(text)))
+        return spans_of(self.matcher.explain(query[: self.max_characters], text[: self.max_characters]))
 
     def passages(self, query: str, documents: Sequence[Document]) -> list[str]:
         """What the model reads of these documents: of long ones, the passage that matches best."""
@@ -110,9 +112,11 @@ class ServedModel:
         passages = passages_of(self.matcher.scorer, [each.text for each in documents], windows)
         return [each.text for each in passages]
 
-    def _beginning(self, text: str) -> str:
-        """As much of a text as an explanation needs: more than what the model reads."""
-        return text[: max(MAX_CHARACTERS, _CHARACTERS * self.max_length)]
+    def _noted(self, explanation: Explanation) -> Explanation:
+        if max(len(explanation.left.text), len(explanation.right.text)) < self.max_characters:
+            return explanation
+        note = f"Only the first {self.max_characters:,} characters of a text are looked at."
+        return replace(explanation, notes=(*explanation.notes, note))
 
 
 def spans_of(explanation: Explanation) -> list[dict[str, Any]]:
