@@ -1,4 +1,4 @@
-"""The first stage in OpenSearch or Elasticsearch, against answers in the form that their documentation has."""
+"""The first stage in OpenSearch or Elasticsearch, against answers written after their documentation, not a server."""
 
 import json
 import threading
@@ -50,6 +50,16 @@ WRITTEN = (
         "took": 30,
         "errors": False,
         "items": [{"index": {"_index": "documents", "_id": "a/b", "_version": 1, "result": "created", "status": 201}}],
+    },
+)
+GONE = (  # a document that is not there: an item of status 404 without an error
+    200,
+    {
+        "took": 5,
+        "errors": False,
+        "items": [
+            {"delete": {"_index": "documents", "_id": "a/b", "_version": 1, "result": "not_found", "status": 404}}
+        ],
     },
 )
 REFUSED = (
@@ -143,7 +153,7 @@ def test_candidates_are_the_hits_of_a_match_query_with_filters(server):
 
 def test_documents_are_written_and_deleted_as_json_lines_and_waited_for(server):
     url, answers, requests = server
-    answers += [CREATED, WRITTEN, WRITTEN]
+    answers += [CREATED, WRITTEN, GONE]
     stage = OpenSearchStage(url)
     stage.add([Document("a/b", "größer", {"lang": "de"})])
     stage.delete(["a/b"])
