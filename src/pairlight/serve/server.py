@@ -28,6 +28,7 @@ _BACKLOG = 2048  # connections that wait until they are accepted
 _ACCEPTED = 64  # connections accepted at a time, so that those that are closed already do not count as open
 _FILES = 4096  # open at a time, more than connections and the files of an index
 _RESTART_SECONDS = 1.0
+_SWITCH_SECONDS = 0.0005  # that the scoring thread runs on while the event loop waits; Python's 5 ms add up
 
 
 def serve(settings: ServerSettings, on_ready: Callable[[str], object] | None = None) -> int:
@@ -67,6 +68,7 @@ def _run_worker(
 ) -> int:
     """One process: an event loop, the scoring thread, and the models."""
     return_freed_memory()
+    sys.setswitchinterval(_SWITCH_SECONDS)
     from pairlight.layers.backends import set_threads
 
     set_threads(1)

@@ -13,7 +13,7 @@ from pairlight.serve.served_model import PairScores, ServedModel
 T = TypeVar("T")
 
 CHUNK = 256  # pairs of a request that are scored without looking whether its client is still there
-BATCH = 1024  # pairs that are scored together
+BATCH = 256  # pairs that are scored together: more would not be faster, and all of them wait for the last
 
 
 @dataclass(frozen=True)
