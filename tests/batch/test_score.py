@@ -14,8 +14,10 @@ from pairlight.batch.job import finish_block, run_here, run_job
 from pairlight.batch.score import ScoreJob
 from pairlight.core.progress import ProgressReporter
 from pairlight.core.storage import delete_folder, find_files, open_file
-from pairlight.data.blocks import plan_blocks
+from pairlight.data.blocks import plan_blocks, read_block
+from pairlight.data.collection import read_collection
 from pairlight.data.columns import Column, TableColumns
+from pairlight.data.readers import PairsAndTables
 
 
 def planned(source, rows=100_000):
@@ -48,6 +50,59 @@ def test_bad_rows_are_written_with_their_numbers_and_reasons(tmp_path):
     assert [(row["n"], row["bad_row"]) for row in bad] == [(1, 2), (8, 1)]
     assert "is not a string" in bad[0]["bad_reason"]
     assert "is empty" in bad[1]["bad_reason"]
+
+
+def test_values_that_python_cannot_have_are_bad_rows(tmp_path):
+    offsets = pa.py_buffer(b"\0\0\0\0\2\0\0\0\3\0\0\0")
+    texts = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"\xff\xfea")])
+    dates = pa.array([2**40, 1], pa.int64()).cast(pa.timestamp("s"))
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"left": texts, "right": ["b", "b"]}), tmp_path / "in" / "a.parquet")
+    report = run(ScoreJob("qa-small", str(tmp_path / "out")), planned(tmp_path / "in"))
+    assert report.counts == {"rows": 2, "bad": 1}
+    (reason,) = pq.read_table(tmp_path / "out" / "_bad")["bad_reason"].to_pylist()
+    assert reason.startswith(r"the left text b'\xff\xfe' is not a string")
+    pq.write_table(pa.table({"left": ["a", "a"], "right": dates}), tmp_path / "in" / "a.parquet")
+    report = run(ScoreJob("qa-small", str(tmp_path / "dates")), planned(tmp_path / "in"))
+    assert report.counts == {"rows": 2, "bad": 2}
+
+
+def test_a_damaged_marker_costs_its_block_and_a_damaged_job_is_named(tmp_path):
+    source = write_table(tmp_path / "in", 2, 8)
+    job = ScoreJob("qa-small", str(tmp_path / "out"))
+    expected = run(job, planned(source))
+    marker = tmp_path / "out" / "_done" / "part-000001.json"
+    content = marker.read_bytes()
+    for damaged in (b"", b"{", b"[]", content.replace(b'"rows": 8', b'"rows": 9'), b"\xff" + content):
+        marker.write_bytes(damaged)
+        with pytest.warns(UserWarning, match=r"part-000001\.json .*: its block is processed again"):
+            report = run(job, planned(source))
+        assert report == replace(expected, resumed=1)
+        assert marker.read_bytes() == content
+    path = tmp_path / "out" / "_job.json"
+    for damaged in (b"", b"[]", path.read_bytes().replace(b'"score"', b'"scare"')):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"_job\.json .*: delete it if the files there are of the same job"):
+            run(job, planned(source))
+
+
+def test_a_small_file_with_a_long_text_in_every_row_takes_bounded_memory(tmp_path):
+    """312 kB of Parquet took more than 10 GB."""
+    long = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), pa.array(["bama delo " * 50_000]))
+    (tmp_path / "in").mkdir()
+    pq.write_table(pa.table({"left": long, "right": ["a"] * 2000}), tmp_path / "in" / "a.parquet")  # 1 GB of texts
+    (block,) = planned(tmp_path / "in")
+    before = pa.total_allocated_bytes()
+    for table in read_block(block):
+        assert table.nbytes < 200_000_000
+        assert pa.total_allocated_bytes() - before < 500_000_000
+    parts = [len(pairs) for pairs, _ in PairsAndTables(tmp_path / "in" / "a.parquet", rows=100_000)]
+    assert sum(parts) == 2000
+    assert max(parts) < 500
+    assert len(set(map(id, read_collection(tmp_path / "in" / "a.parquet", text="left").texts))) == 1
+    pq.write_table(pa.table({"left": ["a" * 301_000_000], "right": ["a"]}), tmp_path / "in" / "a.parquet")
+    with pytest.raises(InputError, match="has 1 rows of more than 300,000,000 bytes: divide their texts"):
+        list(read_block(planned(tmp_path / "in")[0]))
 
 
 def test_a_row_that_the_model_fails_on_is_set_aside(tmp_path, monkeypatch):

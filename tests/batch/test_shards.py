@@ -1,5 +1,7 @@
 """Encodings and indexes in shards give what a single one gives."""
 
+import shutil
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +14,7 @@ from pairlight.core.progress import ProgressReporter
 from pairlight.data.blocks import plan_blocks
 from pairlight.data.columns import Column, TableColumns
 from pairlight.search import passages
+from pairlight.search.manifest import Manifest, write_manifest
 from toy_pairs import overlap
 
 TEXTS = overlap(20, seed=0).texts
@@ -96,6 +99,25 @@ def test_shards_are_reranked_from_the_encodings_of_the_model(source, tmp_path, m
         found = index.search(QUERY, top=5)
         expected = index.matcher.predict([(QUERY, hit.text) for hit in found])
     assert [hit.model_score for hit in found] == pytest.approx(expected, abs=2e-3)
+
+
+def test_a_damaged_shard_is_one_line(shards, tmp_path, capfd):
+    shards.close()
+    (tmp_path / "shards" / "part-000001" / "vectors" / "commit.json").write_bytes(b"{")
+    with Index.open(tmp_path / "shards") as index, pytest.raises(InputError, match=r"commit\.json is damaged"):
+        index.search(QUERY)
+    shutil.rmtree(tmp_path / "shards" / "part-000000")
+    with Index.open(tmp_path / "shards") as index, pytest.raises(InputError, match=r"part-000000.* cannot be read"):
+        len(index)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("names", [("../../other",), ("/etc",), (".",), tuple(f"part-{i:06}" for i in range(10_001))])
+def test_a_manifest_names_only_its_own_shards(names, tmp_path):
+    tmp_path.joinpath("index").mkdir()
+    write_manifest(tmp_path / "index", Manifest("bm25", "en", None, complete=True, shards=names))
+    with pytest.raises(InputError, match="shards that are not its own: index again"):
+        Index.open(tmp_path / "index")
 
 
 def test_an_index_of_shards_cannot_be_changed(shards):

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter
 from pairlight.data.splits import Splits, train_dev_test
 from pairlight.experiments import defaults, panel, sources
@@ -98,11 +97,30 @@ def test_a_panel_continues_where_it_stopped(toy: None, tmp_path: Path) -> None:
     assert again.of(runs) == [first, second]
 
 
-def test_a_damaged_line_of_the_records_is_named(tmp_path: Path) -> None:
+def test_a_damaged_line_of_the_records_costs_only_its_run(tmp_path: Path) -> None:
     path = tmp_path / "panel.jsonl"
-    path.write_text(json.dumps(result().as_dict()) + "\n{broken\n")
-    with pytest.raises(InputError, match=r"Line 2 of .*panel\.jsonl is damaged"):
-        PanelRecords(path)
+    records = PanelRecords(path)
+    for key in ("a", "b"):
+        records.add(replace(result(), key=key))
+    content = path.read_bytes()
+    for damaged in (content[:-30], content.replace(b'"key": "b"', b'"key": "c"')):  # cut, or a checksum that is wrong
+        path.write_bytes(damaged)
+        with pytest.warns(UserWarning, match=r"panel\.jsonl, line 2 is damaged .*: its run is repeated"):
+            found = PanelRecords(path)
+        assert list(found.results) == ["a"]
+    path.write_bytes(content[:-30])
+    with pytest.warns(UserWarning, match="line 2 is damaged"):
+        PanelRecords(path).add(replace(result(), key="b"))
+    with pytest.warns(UserWarning, match="line 2 is damaged"):  # the new line does not continue the damaged one
+        assert list(PanelRecords(path).results) == ["a", "b"]
+
+
+def test_lines_of_earlier_versions_have_no_checksum_and_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "panel.jsonl"
+    path.write_text(json.dumps(result().as_dict()) + "\n")
+    assert PanelRecords(path).results == {result().key: result()}
+    committed = Path(__file__).parents[2] / "docs" / "panel"
+    assert all(PanelRecords(committed / f"{name}.jsonl").results for name in ("panel", "defaults"))
 
 
 def test_other_defaults_are_another_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from hard.hostile import Base, make_case
+from hard.hostile import make_case
+from hard.hostile_files import Base, one_process
 from pairlight.core.files import is_leftover
 
 HANG_SECONDS = 60
@@ -37,7 +38,7 @@ def run_case(number: int, base: Base, command: Any) -> dict[str, Any]:
         case = make_case(number, base, folder)
         out, err, code, fault = StringIO(), StringIO(), 0, ""
         try:
-            with redirect_stdout(out), redirect_stderr(err):
+            with one_process(), redirect_stdout(out), redirect_stderr(err):
                 command.main(args=list(case.arguments), prog_name="pairlight")
         except SystemExit as stopped:
             code = stopped.code if isinstance(stopped.code, int) else 1
@@ -67,15 +68,22 @@ def work(connection: Connection, base: Base) -> None:
 
     torch.set_num_threads(1)
     command = typer.main.get_command(cli.app_with(cli.COMMANDS))
-    devnull = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):  # what libraries print themselves
-        os.dup2(devnull, stream)
+    devnull = os.open(os.devnull, os.O_RDONLY)
+    printed = tempfile.TemporaryFile()  # noqa: SIM115 - open until the end: what libraries and processes print
+    for stream, handle in ((0, devnull), (1, printed.fileno()), (2, printed.fileno())):
+        os.dup2(handle, stream)
     while True:
         try:
             number = connection.recv()
         except EOFError:
             return
         result = run_case(number, base, command)
+        printed.seek(0)
+        said = printed.read().decode("utf-8", "replace")
+        printed.seek(0)
+        printed.truncate()
+        if "Traceback" in said and not result["fault"]:
+            result["fault"] = f"traceback of another process: {said[-1500:]}"
         connection.send(result | {"peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024})
 
 
@@ -114,7 +122,9 @@ class Campaign:
         if self.process is None:
             context = multiprocessing.get_context("spawn")
             self.connection, there = context.Pipe()
-            self.process = context.Process(target=work, args=(there, self.base), daemon=True)
+            self.process = context.Process(
+                target=work, args=(there, self.base)
+            )  # not a daemon, which may start no others
             self.process.start()
             there.close()
         began = time.monotonic()

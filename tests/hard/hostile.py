@@ -1,4 +1,4 @@
-"""Generates hostile files and command lines for every reader and command, each from a number."""
+"""Generates hostile command lines for every command, each from a number."""
 
 import gzip
 import json
@@ -6,125 +6,24 @@ import random
 import shutil
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from pairlight import Document, Index, Matcher
-from toy_pairs import overlap
-
-WORDS = ("bama", "delo", "kiru", "the", "a", "match", "47", "-", "it's")
-TEXTS = (
-    "",
-    " ",
-    "\t",
-    "\0",
-    "bama\0delo",
-    "\ufeff",
-    "\u202edelo",
-    "猫は好き",
-    "e\u0301\u0301\u0301",
-    "👩‍👩‍👧‍👦" * 20,
-    "\x1b[2J",
-    "a" * 5000,
-    "bama " * 3000,
-    "(" * 300,
-    "((bama delo) (kiru))",
-    '"',
-    '"open quote',
-    "a,b",
-    "a\tb",
-    "a\rb",
-    "a\nb",
-    "<script>alert(1)</script>",
-    "../../etc/passwd",
-    "NaN",
-    "null",
-    "\ud800",
-    "ſ" * 100,
-    "\U0010ffff",
-    "%s%n{0}",
+from hard import hostile_jobs
+from hard.hostile_files import (
+    INPUT,
+    NUMBERS,
+    PAIR_NAMES,
+    SMALL,
+    VALUES,
+    WORDS,
+    Base,
+    Case,
+    damage_one,
+    damaged,
+    some_options,
+    table,
+    text,
 )
-NUMBERS = (
-    "0",
-    "1",
-    "2",
-    "-1",
-    "0.5",
-    "nan",
-    "inf",
-    "1e999",
-    "1e39",
-    "1_0",
-    "",
-    "yes",
-    "0x1",
-    "１",
-    "9" * 400,
-    "1e-400",
-)
-VALUES: tuple[Any, ...] = (
-    None,
-    True,
-    -1,
-    0,
-    0.5,
-    float("inf"),
-    float("nan"),
-    10**30,
-    -(2**63),
-    2**31,
-    "",
-    "x" * 1000,
-    [],
-    {},
-    [[]],
-    {"": None},
-    "\ud800",
-    "mv-lstm",
-    1e39,
-)
-PAIR_NAMES = (
-    ["left", "right", "label"],
-    ["question", "answer", "score"],
-    ["left", "right", "label", "left_id", "right_id"],
-)
-SMALL = ["--model", "mv-lstm", "--set", "hidden=4", "--set", "k=3", "--set", "dim=6", "--vectors", "none"]
-SMALL += ["--set", "evidence=false", "--epochs", "1"]
-INPUT = "input"  # of file names: those that a command reads
-
-
-@dataclass(frozen=True)
-class Case:
-    """A command with the files it reads, and where it may write."""
-
-    kind: str
-    arguments: list[str]
-    out: Path | None = None  # a file that exists afterwards only if the command has succeeded
-
-
-class Base:
-    """What valid commands need: a model, encodings, a checkpoint, an index and pairs. Cases damage copies of them."""
-
-    def __init__(self, folder: Path) -> None:
-        self.model, self.encodings, self.run = folder / "model", folder / "encodings.safetensors", folder / "run"
-        self.index, self.pairs, self.texts = folder / "index", folder / "pairs.tsv", folder / "texts.txt"
-        shutil.rmtree(folder, ignore_errors=True)  # the formats of files may have changed
-        folder.mkdir(parents=True)
-        pairs = overlap(12, seed=0)
-        rows = zip(pairs.left, pairs.right, pairs.labels, strict=True)
-        lines = [f"{pairs.texts[i]}\t{pairs.texts[j]}\t{label:g}\n" for i, j, label in rows]
-        self.pairs.write_text("left\tright\tlabel\n" + "".join(lines), encoding="utf-8")
-        self.texts.write_text("\n".join(pairs.texts) + "\n", encoding="utf-8")
-        matcher = Matcher("mv-lstm", hidden=4, k=3, dim=6, evidence=False)
-        options = {"vectors": "none", "baseline": False, "progress": False, "init": None}
-        matcher.fit(pairs, dev=pairs, epochs=1, folder=self.run / "training", **options).save(self.model)
-        matcher.encode(pairs.texts).save(self.encodings)
-        documents = [Document(f"d{n}", text, {"lang": "en"}) for n, text in enumerate(pairs.texts)]
-        Index.create(self.index, documents, model=self.model).close()
 
 
 def make_case(number: int, base: Base, folder: Path) -> Case:
@@ -134,130 +33,10 @@ def make_case(number: int, base: Base, folder: Path) -> Case:
     return KINDS[kind][1](rng, base, folder)
 
 
-def damaged(rng: random.Random, content: bytes) -> bytes:
-    """The content cut, with changed, removed, repeated or inserted bytes, or something else altogether."""
-    data = bytearray(content)
-    for _ in range(rng.choice((1, 1, 1, 2, 5))):
-        at, size = rng.randrange(len(data) + 1), rng.choice((1, 1, 2, 8, 100, 10_000))
-        match rng.randrange(8):
-            case 0:
-                del data[at:]
-            case 1:
-                for _ in range(size if data else 0):
-                    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-            case 2:
-                data[at : at + size] = bytes(len(data[at : at + size]))
-            case 3:
-                del data[at : at + size]
-            case 4:
-                data[at:at] = rng.randbytes(size)
-            case 5:
-                data[at:at] = data[at : at + size]
-            case 6:
-                data[at : at + 8] = struct.pack("<q", rng.choice((-1, 0, 2**31 - 1, 2**62, 10**9)))
-            case 7:
-                data = bytearray(rng.choice((b"", b"\0" * size, rng.randbytes(size), b"[" * 100_000, b"{}", b"null")))
-    return bytes(data)
-
-
-def text(rng: random.Random) -> str:
-    if rng.random() < 0.75:
-        return " ".join(rng.choices(WORDS, k=rng.randrange(1, 12)))
-    return rng.choice(TEXTS)
-
-
-def cell(rng: random.Random, name: str) -> str:
-    if name in ("label", "score"):
-        return rng.choice(NUMBERS) if rng.random() < 0.3 else rng.choice(("0", "1"))
-    if name.endswith("id"):
-        return rng.choice(("q1", "q2", "q3", text(rng)))
-    return text(rng)
-
-
-def table(rng: random.Random, folder: Path, names: list[str]) -> Path:
-    """A table in any format, of hostile cells, in any encoding, perhaps compressed, perhaps damaged."""
-    names = [*names, rng.choice(("extra", "", "left", "\ud800", "score"))] if rng.random() < 0.1 else list(names)
-    kind = rng.choice(("tsv", "csv", "jsonl", "parquet"))
-    rows = [[cell(rng, name) for name in names] for _ in range(rng.choice((0, 1, 2, 5, 20)))]
-    path = folder / f"{INPUT}.{kind}"
-    if kind == "parquet":
-        _write_parquet(rng, path, names, rows)
-    else:
-        path = _write_lines(rng, path, kind, names, rows)
-    if rng.random() < 0.2:
-        path.write_bytes(damaged(rng, path.read_bytes()))
-    return path
-
-
-def _write_lines(rng: random.Random, path: Path, kind: str, names: list[str], rows: list[list[str]]) -> Path:
-    if kind == "jsonl":
-        values = [
-            {n: rng.choice(VALUES) if rng.random() < 0.05 else c for n, c in zip(names, row, strict=True)}
-            for row in rows
-        ]
-        lines = [json.dumps(value, ensure_ascii=rng.random() < 0.5) for value in values]
-        if rng.random() < 0.05:
-            lines.append("[" * rng.choice((500, 990, 100_000)))
-        if rng.random() < 0.05:
-            lines.append('{"left": "a", "right": "b", "label": 1, "extra": ' + "[" * 400 + "]" * 400 + "}")
-    else:
-        separator = "\t" if kind == "tsv" else ","
-        quoted = rng.random() < 0.5 and kind == "csv"
-        form = (lambda each: '"' + each.replace('"', '""') + '"') if quoted else str
-        lines = [separator.join(map(form, row)) for row in [names, *rows]]
-    content = rng.choice(("\n", "\n", "\n", "\r\n", "\r")).join([*lines, ""])
-    encoding = rng.choice(("utf-8", "utf-8", "utf-8", "utf-8", "utf-16", "latin-1", "utf-8-sig"))
-    data = content.encode(encoding, "surrogatepass" if encoding.startswith("utf") else "replace")
-    if rng.random() < 0.2:
-        path, data = path.with_name(f"{path.name}.gz"), gzip.compress(data)
-    path.write_bytes(data)
-    return path
-
-
-def _write_parquet(rng: random.Random, path: Path, names: list[str], rows: list[list[str]]) -> None:
-    def array(values: list[str]) -> pa.Array:
-        clean = [value.encode("utf-8", "replace").decode() for value in values]
-        size = len(values)
-        match rng.randrange(14):
-            case 0:
-                offsets = struct.pack(f"<{size + 1}i", *range(0, 2 * size + 1, 2))
-                return pa.Array.from_buffers(
-                    pa.string(), size, [None, pa.py_buffer(offsets), pa.py_buffer(b"\xff\xfe" * size)]
-                )
-            case 1:
-                return pa.array([rng.randrange(-(2**50), 2**50)] * size, pa.int64()).cast(
-                    pa.timestamp(rng.choice(("s", "us")))
-                )
-            case 2:
-                return pa.array([[value] for value in clean])
-            case 3:
-                return pa.array([value.encode() for value in clean])
-            case 4:
-                return pa.array([None] * size)
-            case 5:
-                return pa.array([float("nan")] * size)
-            case 6:
-                return pa.array(clean).dictionary_encode()
-            case _:
-                return pa.array(clean)
-
-    columns = (
-        [array(list(column)) for column in zip(*rows, strict=True)]
-        if rows
-        else [pa.array([], pa.string())] * len(names)
-    )
-    valid = [name.encode("utf-8", "replace").decode() for name in names]
-    pq.write_table(pa.Table.from_arrays(columns, names=valid), path)
-
-
-def _options(rng: random.Random, *choices: list[str]) -> list[str]:
-    return [part for choice in choices if rng.random() < 0.3 for part in choice]
-
-
 def score(rng: random.Random, base: Base, folder: Path) -> Case:
     source = table(rng, folder, rng.choice(PAIR_NAMES))
     out = folder / f"out.{rng.choice(('tsv', 'csv', 'jsonl', 'parquet'))}" if rng.random() < 0.7 else None
-    options = _options(
+    options = some_options(
         rng, ["--skip-bad-rows"], ["--probability"], ["--as-label"], ["--left", "left"], ["--score-column", "left"]
     )
     return Case("score", ["score", str(base.model), str(source), *(["--out", str(out)] if out else []), *options], out)
@@ -266,7 +45,7 @@ def score(rng: random.Random, base: Base, folder: Path) -> Case:
 def rank(rng: random.Random, base: Base, folder: Path) -> Case:
     query, options = (
         text(rng).replace("\0", ""),
-        _options(rng, ["--json"], ["--top", rng.choice(("1", "1000000", "0", "-1", "x"))]),
+        some_options(rng, ["--json"], ["--top", rng.choice(("1", "1000000", "0", "-1", "x"))]),
     )
     if rng.random() < 0.5:
         source = table(rng, folder, ["id", "text"])
@@ -299,7 +78,7 @@ def encode(rng: random.Random, base: Base, folder: Path) -> Case:
 def evaluate(rng: random.Random, base: Base, folder: Path) -> Case:
     return Case(
         "evaluate",
-        ["evaluate", str(base.model), str(table(rng, folder, rng.choice(PAIR_NAMES))), *_options(rng, ["--json"])],
+        ["evaluate", str(base.model), str(table(rng, folder, rng.choice(PAIR_NAMES))), *some_options(rng, ["--json"])],
     )
 
 
@@ -420,7 +199,7 @@ def vectors(rng: random.Random, base: Base, folder: Path) -> Case:
 
 def model_folder(rng: random.Random, base: Base, folder: Path) -> Case:
     shutil.copytree(base.model, folder / "model")
-    _damage_one(rng, folder / "model")
+    damage_one(rng, folder / "model")
     command = rng.choice(
         (
             ["score", str(folder / "model"), str(base.pairs)],
@@ -438,7 +217,7 @@ def encodings(rng: random.Random, base: Base, folder: Path) -> Case:
 
 def checkpoint(rng: random.Random, base: Base, folder: Path) -> Case:
     shutil.copytree(base.run, folder / "run")
-    _damage_one(rng, folder / "run")
+    damage_one(rng, folder / "run")
     command = [
         "train",
         str(base.pairs),
@@ -455,7 +234,7 @@ def checkpoint(rng: random.Random, base: Base, folder: Path) -> Case:
 
 def index_folder(rng: random.Random, base: Base, folder: Path) -> Case:
     shutil.copytree(base.index, folder / "index")
-    _damage_one(rng, folder / "index")
+    damage_one(rng, folder / "index")
     if rng.random() < 0.7:
         return Case("index folder", ["search", str(folder / "index"), "bama delo"])
     return Case("index folder", ["index", "add", str(folder / "index"), str(base.texts)])
@@ -471,7 +250,7 @@ def index_documents(rng: random.Random, base: Base, folder: Path) -> Case:
 
 def search(rng: random.Random, base: Base, folder: Path) -> Case:
     query = text(rng).replace("\0", "")
-    given = _options(
+    given = some_options(
         rng,
         ["--where", rng.choice(("lang=en", "=", "x", "a=\x1b", "lang=" + "x" * 999))],
         ["--offset", "1000000"],
@@ -490,7 +269,9 @@ def explain(rng: random.Random, base: Base, folder: Path) -> Case:
     left, right = (text(rng).replace("\0", "") for _ in range(2))
     out = folder / "out.html"
     return Case(
-        "explain", ["explain", str(base.model), "--html", str(out), *_options(rng, ["--json"]), "--", left, right], out
+        "explain",
+        ["explain", str(base.model), "--html", str(out), *some_options(rng, ["--json"]), "--", left, right],
+        out,
     )
 
 
@@ -512,12 +293,15 @@ KINDS: dict[str, tuple[int, Callable[[random.Random, Base, Path], Case]]] = {
     "search": (4, search),
     "build": (2, build),
     "explain": (1, explain),
+    "compare": (2, hostile_jobs.compare),
+    "tune": (2, hostile_jobs.tune),
+    "reproduce": (3, hostile_jobs.reproduce),
+    "serve": (3, hostile_jobs.serve),
+    "score folder": (4, hostile_jobs.score_folder),
+    "encode folder": (3, hostile_jobs.encode_folder),
+    "shards": (1, hostile_jobs.shards),
+    "index change": (2, hostile_jobs.index_change),
+    "datasets": (3, hostile_jobs.datasets),
+    "settings": (2, hostile_jobs.settings),
+    "others": (2, hostile_jobs.others),
 }
-
-
-def _damage_one(rng: random.Random, folder: Path) -> None:
-    path = rng.choice(sorted(file for file in folder.rglob("*") if file.is_file()))
-    if rng.random() < 0.1:
-        path.unlink()
-    else:
-        path.write_bytes(damaged(rng, path.read_bytes()))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hard.hostile import Base
+from hard.hostile_files import Base
 from pairlight import Index, Matcher
 from pairlight.core.errors import InputError
 from pairlight.data.collection import read_collection

@@ -9,7 +9,7 @@ import pytest
 import typer.main
 
 from hard.campaign import run_case
-from hard.hostile import SMALL, Base
+from hard.hostile_files import SMALL, Base
 from pairlight import cli
 
 CORPUS = Path(__file__).with_name("corpus")

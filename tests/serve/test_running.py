@@ -13,11 +13,25 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pairlight import Index, cli
+from pairlight import Index, InputError, cli
+from pairlight.serve.server import serve
+from pairlight.serve.settings import ServerSettings
 from serve.conftest import make_index, train
 from serve.server import running
 
 BODY = {"query": "where is my parcel", "texts": ["the parcel is here", "we are open"], "raw_scores": True}
+
+
+@pytest.mark.parametrize("origin", ["http://[", "https://shop.example/", "shop.example", "http://a.example:x", ""])
+def test_what_no_browser_sends_is_not_an_origin(origin):
+    with pytest.raises(InputError, match="is not an origin: write scheme://host"):
+        ServerSettings(("qa-small",), cors=(origin,))
+
+
+def test_a_host_that_is_no_name_is_one_line():
+    for host in ("a" * 100, "a..b", "256.0.0.1"):
+        with pytest.raises(InputError, match=r"cannot be used .*: choose another host or port"):
+            serve(ServerSettings(("qa-small",), host=host, port=0))
 
 
 def test_keys_and_cors_are_checked_a_full_queue_refuses_and_sigterm_finishes_what_has_begun(models, tmp_path):

@@ -10,7 +10,7 @@ from pairlight.batch.job import Counts, ProcessBlock, set_aside
 from pairlight.core.errors import InputError
 from pairlight.core.notes import first_of_each_kind
 from pairlight.core.storage import join, write_file
-from pairlight.data.blocks import Block, read_block
+from pairlight.data.blocks import Block, read_block, values_of
 from pairlight.data.collection import Collection
 from pairlight.text.checks import short_repr, text_fault
 
@@ -51,13 +51,13 @@ class EncodeJob:
         bad: list[tuple[pa.Table, int, dict[int, str]]] = []
         rows = 0
         for table in read_block(block):
-            found = table.column(self.text).to_pylist()
+            found = values_of(table.column(self.text))
             faults = {
                 i: f"the text {short_repr(text)} {fault}"
                 for i, text in enumerate(found)
                 if (fault := text_fault(text)) is not None
             }
-            names = found if self.id is None else table.column(self.id).to_pylist()
+            names = found if self.id is None else values_of(table.column(self.id))
             texts += [text for i, text in enumerate(found) if i not in faults]
             ids += [str(name) for i, name in enumerate(names) if i not in faults]
             if faults:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pairlight.batch.job import Counts, ProcessBlock, set_aside
 from pairlight.core.errors import InputError
 from pairlight.core.storage import is_url
-from pairlight.data.blocks import Block, read_block
+from pairlight.data.blocks import Block, read_block, values_of
 from pairlight.data.columns import Column, TableColumns
 from pairlight.search.documents import Document, document_of
 from pairlight.search.manifest import Manifest, write_manifest
@@ -58,8 +58,9 @@ class IndexJob:
             nonlocal rows
             for table in read_block(block):
                 faults: dict[int, str] = {}
-                for i, row in enumerate(table.to_pylist()):
-                    found = document_of(row, self.text, self.id, self.title)
+                columns = [values_of(column) for column in table.columns]
+                for i, row in enumerate(zip(*columns, strict=True)):
+                    found = document_of(dict(zip(table.column_names, row, strict=True)), self.text, self.id, self.title)
                     if isinstance(found, Document):
                         yield found
                     else:

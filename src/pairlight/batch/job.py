@@ -5,19 +5,23 @@ block's files depend only on the block, so a block that is processed again after
 """
 
 import json
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter
+from pairlight.core.records import MAX_BYTES, RecordError, decode_file, decode_record, encode_record
 from pairlight.core.storage import exists, join, names_in, open_file, write_file
 from pairlight.data.blocks import Block, blocks_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+FORMAT = 1  # of the job and of markers
 JOB, DONE, BAD = "_job.json", "_done", "_bad"
 ROW, REASON = "bad_row", "bad_reason"  # columns of bad rows: the number in the file, from 1 on, and what is wrong
 
@@ -62,21 +66,21 @@ class JobReport:
 def run_job(job: BlockJob, blocks: Sequence[Block], runner: Runner, reporter: ProgressReporter) -> JobReport:
     """Process the blocks that are not finished yet."""
     _claim(job, blocks)
-    finished = set(names_in(join(job.out, DONE)))
-    pending = [block for block in blocks if _marker(block) not in finished]
+    finished = _finished(job, blocks)
+    pending = [block for block in blocks if block.number not in finished]
     resumed = len(blocks) - len(pending)
     if resumed:
         reporter.say(f"{resumed:,} of {len(blocks):,} blocks are finished already.")
     total = sum(block.rows for block in blocks)
     done = total - sum(block.rows for block in pending)
     reporter.update("Working", done / total, f"{done:,} of {total:,} rows")
+    sums: Counter[str] = Counter()
+    for counts in finished.values():
+        sums.update(counts)
     for counts in runner(job, pending):
+        sums.update(counts)
         done += counts["rows"]
         reporter.update("Working", done / total, f"{done:,} of {total:,} rows")
-    sums: Counter[str] = Counter()
-    for block in blocks:
-        with open_file(join(job.out, DONE, _marker(block))) as file:
-            sums.update(json.load(file))
     return JobReport(len(blocks), resumed, dict(sums))
 
 
@@ -92,7 +96,7 @@ def finish_block(job: BlockJob, process: ProcessBlock, block: Block) -> Counts:
     """Process a block and write its marker."""
     counts = process(block)
     with write_file(join(job.out, DONE, _marker(block))) as file:
-        file.write(json.dumps(counts).encode())
+        file.write(encode_record({"counts": counts}, FORMAT))
     return counts
 
 
@@ -121,13 +125,35 @@ def _marker(block: Block) -> str:
     return f"{block.name}.json"
 
 
+def _finished(job: BlockJob, blocks: Sequence[Block]) -> dict[int, Counts]:
+    """What was made of the finished blocks, by number; a block whose marker is damaged is repeated, with a warning."""
+    names = set(names_in(join(job.out, DONE)))
+    found = {}
+    for block in blocks:
+        if _marker(block) not in names:
+            continue
+        fix = "its block is processed again"
+        try:
+            path, values = _read(join(job.out, DONE, _marker(block)), fix)
+            found[block.number] = decode_file(path, Counts, values.get("counts"), fix)
+        except RecordError as error:
+            warnings.warn(str(error), stacklevel=2)
+    return found
+
+
+def _read(url: str, fix: str) -> tuple[Path, dict[str, Any]]:
+    """The values of a record under a path or URL, and its path as errors show it."""
+    path = Path(url)
+    with open_file(url) as file:
+        return path, decode_record(file.read(MAX_BYTES), path, FORMAT, fix)
+
+
 def _claim(job: BlockJob, blocks: Sequence[Block]) -> None:
     """Make sure that the folder is empty, or that what is in it was made by the same job."""
     identity = json.loads(json.dumps({**job.identity(), "blocks": blocks_digest(blocks)}))
     path = join(job.out, JOB)
     if exists(path):
-        with open_file(path) as file:
-            found = json.load(file)
+        _, found = _read(path, "delete it if the files there are of the same job, or choose another folder")
         different = sorted(name for name in identity.keys() | found.keys() if identity.get(name) != found.get(name))
         if different:
             raise InputError(
@@ -139,4 +165,4 @@ def _claim(job: BlockJob, blocks: Sequence[Block]) -> None:
     if names_in(job.out):
         raise InputError(f"{job.out} is not empty: choose another folder.", option="out")
     with write_file(path) as file:
-        file.write(json.dumps(identity, indent=2).encode())
+        file.write(encode_record(identity, FORMAT))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairlight.batch.job import Counts, ProcessBlock, set_aside
 from pairlight.core.notes import first_of_each_kind
 from pairlight.core.storage import join, write_file
-from pairlight.data.blocks import Block, read_block
+from pairlight.data.blocks import Block, read_block, values_of
 from pairlight.data.pairs import Pairs
 from pairlight.text.checks import short_repr, text_fault
 
@@ -62,7 +62,7 @@ class ScoreJob:
         """The rows that can be scored, with their scores, and what is wrong with each of the others by its number."""
         import pyarrow as pa
 
-        sides = [table.column(name).to_pylist() for name in (self.left, self.right)]
+        sides = [values_of(table.column(name)) for name in (self.left, self.right)]
         faults = {
             i: f"the {side} text {short_repr(text)} {fault}"
             for side, texts in zip(("left", "right"), sides, strict=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pairlight.core.errors import InputError
-from pairlight.core.files import write_json
+from pairlight.core.files import atomic_write
 
 MAX_BYTES = 100_000_000  # of a record
 
@@ -27,9 +27,16 @@ class RecordError(InputError):
 
 def write_record(path: Path, values: Mapping[str, Any], version: int) -> None:
     """Write values as JSON, atomically, with the number of their format and a checksum."""
+    with atomic_write(path) as file:
+        file.write(encode_record(values, version))
+
+
+def encode_record(values: Mapping[str, Any], version: int, indent: int | None = 2) -> bytes:
+    """The contents of a file of `write_record`; without `indent`, a single line."""
     # As it will be read: tuples are arrays, and what is not Unicode is replaced.
     record = json.loads(json.dumps({"format": version, **values}, ensure_ascii=False).encode("utf-8", "replace"))
-    write_json(path, {**record, "sha256": _digest(record)})
+    text = json.dumps({**record, "sha256": _digest(record)}, indent=indent, ensure_ascii=False)
+    return f"{text}\n".encode("utf-8", "replace")
 
 
 def read_record(path: Path, kind: type[T], version: int, fix: str, *, give: str = "check the path") -> T:
@@ -45,7 +52,12 @@ def read_values(
     path: Path, version: int, fix: str, *, give: str = "check the path", needs_checksum: bool = True
 ) -> dict[str, Any]:
     """The values that `write_record` wrote, once their format and checksum are verified."""
-    values = parse_json(read_bytes(path, give), path, fix)
+    return decode_record(read_bytes(path, give), path, version, fix, needs_checksum=needs_checksum)
+
+
+def decode_record(content: bytes, path: Path, version: int, fix: str, *, needs_checksum: bool = True) -> dict[str, Any]:
+    """The values in the contents of a file of `write_record`, once their format and checksum are verified."""
+    values = parse_json(content, path, fix)
     if not isinstance(values, dict) or type(values.get("format")) is not int:
         raise RecordError(f"{path} has no format number, so this version cannot read it: {fix}.")
     if values["format"] != version:

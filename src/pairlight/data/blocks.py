@@ -13,6 +13,9 @@ from pairlight.data.columns import TableColumns
 
 ROWS = 100_000  # of a block at most, unless a single row group has more; also rows that are read at a time
 PARQUET = ".parquet"
+MAX_BYTES = 100_000_000  # of the rows that are read at a time
+_STEP = 64  # rows that are decoded at a time: a small compressed file can have a long text in every row
+_MAX_STEP_BYTES = 300_000_000  # of these
 
 
 @dataclass(frozen=True)
@@ -56,21 +59,54 @@ def plan_blocks(source: str, columns: TableColumns, rows: int = ROWS) -> list[Bl
 
 
 def read_block(block: Block, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[Any]:
-    """Tables of at most `rows` rows, in order; a row group is never read whole."""
+    """Tables of at most `rows` rows and about `MAX_BYTES`, in order; a row group is never read whole."""
     import pyarrow as pa
 
     groups = list(range(block.first_group, block.first_group + block.groups))
     with open_parquet(block.path) as file:
         pending: list[Any] = []
-        size = 0
-        for batch in file.iter_batches(rows, row_groups=groups, columns=columns):
-            if pending and size + len(batch) > rows:
-                yield pa.Table.from_batches(pending)
-                pending, size = [], 0
+        size = volume = 0
+        for batch in read_batches(file, block.path, columns, groups):
+            if pending and (size + len(batch) > rows or volume + batch.nbytes > MAX_BYTES):
+                yield pa.Table.from_batches(pending).combine_chunks()
+                pending, size, volume = [], 0, 0
             pending.append(batch)
-            size += len(batch)
+            size, volume = size + len(batch), volume + batch.nbytes
         if pending:
-            yield pa.Table.from_batches(pending)
+            yield pa.Table.from_batches(pending).combine_chunks()
+
+
+def read_batches(
+    file: Any, path: str, columns: Sequence[str] | None = None, groups: Sequence[int] | None = None
+) -> Iterator[Any]:
+    """The rows of an open Parquet file, few at a time; an InputError if few have very long texts."""
+    for batch in file.iter_batches(_STEP, row_groups=groups, columns=columns):
+        if batch.nbytes > _MAX_STEP_BYTES:
+            raise InputError(
+                f"{path} has {len(batch)} rows of more than {_MAX_STEP_BYTES:,} bytes: divide their texts."
+            )
+        yield batch
+
+
+def values_of(column: Any) -> list[Any]:
+    """The values of an Arrow column; those that Python cannot have are as they are stored.
+
+    These are texts that are not UTF-8, which become bytes, and dates after the year 9999, which become numbers.
+    """
+    try:
+        found: list[Any] = column.to_pylist()
+        return found
+    except (ValueError, OverflowError):
+        return [_value_of(each) for each in column]
+
+
+def _value_of(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except (ValueError, OverflowError):
+        if hasattr(scalar, "as_buffer"):
+            return scalar.as_buffer().to_pybytes()
+        return getattr(scalar, "value", str(type(scalar)))
 
 
 def blocks_digest(blocks: Sequence[Block]) -> str:
@@ -90,6 +126,13 @@ def open_parquet(path: str) -> Iterator[Any]:
         # Arrow reads local files without the help of Python.
         with pq.ParquetFile(open_file(path) if is_url(path) else path) as file:
             yield file
-    except (pa.ArrowException, OSError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{path} cannot be read as Parquet ({reason}): write the file again.") from None
+    except InputError:
+        raise
+    # Two columns of one name are a KeyError.
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: str, error: Exception) -> InputError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return InputError(f"{path} cannot be read as Parquet ({reason}): write the file again.")

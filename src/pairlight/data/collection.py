@@ -56,6 +56,7 @@ def _read_table(source: str | Path, text: str, id: str) -> Collection:
     table = open_table(source, columns)
     texts: list[str] = []
     ids: list[str] = []
+    known: dict[str, str] = {}  # a small Parquet file can have a long text in every row
     for number, row in table.rows:
         fault = row if isinstance(row, str) else None
         value, name = (None, None) if isinstance(row, str) else row
@@ -65,7 +66,7 @@ def _read_table(source: str | Path, text: str, id: str) -> Collection:
             fault = id_fault("id", name)
         if fault is not None:
             raise InputError(f"{table.name}, {table.unit} {number}: {fault}")
-        texts.append(str(value))
+        texts.append(known.setdefault(str(value), str(value)))
         ids.append(str(name))
     if not texts:
         raise InputError(f"{table.name} contains no text: give at least one row.")

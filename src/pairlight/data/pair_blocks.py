@@ -8,7 +8,7 @@ import numpy as np
 
 from pairlight.core.errors import InputError
 from pairlight.core.storage import is_folder, join, write_file
-from pairlight.data.blocks import PARQUET, ROWS, Block, open_parquet, plan_blocks, read_block
+from pairlight.data.blocks import PARQUET, ROWS, Block, open_parquet, plan_blocks, read_block, values_of
 from pairlight.data.columns import Column, TableColumns
 from pairlight.data.pairs import Pairs, concat_pairs
 from pairlight.data.readers import read_pairs
@@ -34,7 +34,7 @@ class PairBlocks:
         names = list(self.columns.values())
         start = block.start
         for table in read_block(block, names, rows):
-            cells = (table.column(name).to_pylist() for name in names)
+            cells = (values_of(table.column(name)) for name in names)
             found = [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
             given: dict[str, Any] = {"skip_bad_rows": self.skip_bad_rows, "need_label": None, **self.columns}
             try:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pairlight.core.errors import InputError
+from pairlight.data.blocks import MAX_BYTES
 from pairlight.data.columns import Column, RowCells, TableColumns
 from pairlight.data.pairs import Pairs
 from pairlight.data.source_table import SourceTable, SourceTableBuilder
@@ -104,7 +105,7 @@ def _pair_columns(
 
 
 class _PairsReader:
-    """Gives the pairs of a source, at most `rows` at a time, and reports what was read so far."""
+    """Gives the pairs of a source, at most `rows` at a time, fewer of long texts, and reports what was read so far."""
 
     def __init__(
         self,
@@ -123,18 +124,17 @@ class _PairsReader:
         self.first_errors: list[str] = []
 
     def __iter__(self) -> Iterator[Pairs]:
-        builder = _PairsBuilder(self.need_label)
+        builder, volume = _PairsBuilder(self.need_label), 0
         for number, row in self.table.rows:
             self.count += 1
             fault = row if isinstance(row, str) else builder.add(row)
             if fault is not None:
                 self._skip(f"{self.table.name}, {self.table.unit} {number}: {fault}")
                 continue
-            if self.whole is not None:
-                self.whole.keep()
-            if len(builder.left) == self.rows:
+            volume += 0 if self.whole is None else self.whole.keep()
+            if self.rows is not None and (len(builder.left) == self.rows or volume > MAX_BYTES):
                 yield builder.pairs()
-                builder = _PairsBuilder(self.need_label)
+                builder, volume = _PairsBuilder(self.need_label), 0
         if not self.count:
             raise InputError(f"{self.table.name} contains no pairs: give at least one row.")
         if self.skipped == self.count:

@@ -119,9 +119,12 @@ class SourceTableBuilder:
         self.rows = rows
         self._kept: list[Any] = []
 
-    def keep(self) -> None:
-        """Keep the row that was read last."""
-        self._kept.append(self.rows.last)
+    def keep(self) -> int:
+        """Keep the row that was read last, and return how many characters it has."""
+        row = self.rows.last
+        self._kept.append(row)
+        cells = row.values() if isinstance(row, dict) else row
+        return sum(len(cell) for cell in cells if isinstance(cell, str))
 
     def table(self, ids: Sequence[str]) -> SourceTable:
         """The rows that were kept since the last call; `ids` are the columns of ids."""

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pairlight.core.errors import InputError
+from pairlight.data.blocks import open_parquet, read_batches, unreadable
 from pairlight.data.columns import RowCells, TableColumns
 from pairlight.text.checks import is_unicode, short_repr
 
@@ -219,32 +220,22 @@ def _sequence(source: Iterable[object], columns: TableColumns, title: str) -> Nu
 
 
 def _parquet(path: Path, columns: TableColumns, whole: WholeRows | None) -> Iterator[RowCells]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise InputError(f"Reading {path} needs pyarrow: pip install 'pairlight[parquet]'.") from None
-    try:
-        with pq.ParquetFile(path) as file:
-            names = columns.find(file.schema_arrow.names, str(path))
-            wanted = [name for name in names if name is not None]
-            if whole is not None:
-                whole.schema, whole.names = file.schema_arrow, list(file.schema_arrow.names)
-            for batch in file.iter_batches(_BATCH, columns=wanted if whole is None else None):
+    with open_parquet(str(path)) as file:
+        names = columns.find(file.schema_arrow.names, str(path))
+        wanted = [name for name in names if name is not None]
+        if whole is not None:
+            whole.schema, whole.names = file.schema_arrow, list(file.schema_arrow.names)
+        for batch in read_batches(file, str(path), wanted if whole is None else None):
+            try:
                 found = {name: batch.column(name).to_pylist() for name in batch.schema.names}
-                if whole is None:
-                    yield from _zip_columns(names, found)
-                    continue
-                for cells, row in zip(_zip_columns(names, found), zip(*found.values(), strict=True), strict=True):
-                    whole.last = row
-                    yield cells
-    except InputError:
-        raise
-    # Values that Python cannot have, such as texts that are not UTF-8 and dates after the year 9999, are a ValueError
-    # or an OverflowError, and two columns of the same name a KeyError.
-    except (pa.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{path} cannot be read as Parquet ({reason}): write the file again.") from None
+            except (ValueError, OverflowError) as error:  # texts that are not UTF-8, dates after the year 9999
+                raise unreadable(str(path), error) from None
+            if whole is None:
+                yield from _zip_columns(names, found)
+                continue
+            for cells, row in zip(_zip_columns(names, found), zip(*found.values(), strict=True), strict=True):
+                whole.last = row
+                yield cells
 
 
 def _dataset(source: Any, columns: TableColumns, title: str) -> Iterator[RowCells]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter
+from pairlight.core.records import RecordError, decode_file, read_bytes
 from pairlight.data.pairs import Pairs
 from pairlight.data.splits import Splits
 from pairlight.evaluation.classification import best_threshold, spearman
 from pairlight.evaluation.evaluate import default_metric, evaluate_scores
 from pairlight.evaluation.significance import paired_bootstrap
 from pairlight.experiments.executor import Executor, Failed
-from pairlight.experiments.records import Record, Values
+from pairlight.experiments.records import Record, Values, decode_line, encode_line
 from pairlight.experiments.runs import check_finished
 from pairlight.experiments.sources import make_source, read_source
 from pairlight.experiments.spec import RunSpec, with_seed
@@ -88,24 +89,30 @@ class PanelResult(Record):
 
 
 class PanelRecords:
-    """A file with one line for each finished run, so that a panel that was stopped continues where it was."""
+    """A file with one line for each finished run, so that a panel that was stopped continues where it was.
+
+    A run whose line is damaged is repeated, with a warning.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.results: dict[str, PanelResult] = {}
-        if path.is_file():
-            for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-                try:
-                    result = PanelResult.from_dict(json.loads(line))
-                except ValueError as error:
-                    raise InputError(f"Line {number} of {path} is damaged ({error}): delete it.") from None
-                self.results[result.key] = result
+        for number, line in enumerate(read_bytes(path, "check the path").splitlines() if path.is_file() else (), 1):
+            place, fix = Path(f"{path}, line {number}"), "its run is repeated"
+            try:
+                result = decode_file(place, PanelResult, decode_line(line, place, fix), fix)
+            except RecordError as error:
+                warnings.warn(str(error), stacklevel=2)
+                continue
+            self.results[result.key] = result
 
     def add(self, result: PanelResult) -> None:
         self.results[result.key] = result
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(result.as_dict()) + "\n")
+        with self.path.open("a+b") as file:
+            file.seek(max(0, file.tell() - 1))
+            unfinished = file.read() not in (b"", b"\n")  # the line of a run that was killed while it was written
+            file.write(b"\n" * unfinished + encode_line(result))
             file.flush()
             os.fsync(file.fileno())
 

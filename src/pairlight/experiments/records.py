@@ -40,6 +40,19 @@ def read_record(path: Path, kind: type[R], fix: str) -> R:
     return records.decode_file(path, kind, read_values(path, fix), fix)
 
 
+def encode_line(record: Record) -> bytes:
+    """A record as a line of a file that grows, with the number of the format and a checksum."""
+    return records.encode_record(record.as_dict(), FORMAT, indent=None)
+
+
+def decode_line(line: bytes, path: Path, fix: str) -> dict[str, Any]:
+    """The values of a line; those of earlier versions have neither format nor checksum."""
+    values = records.parse_json(line, path, fix)
+    if isinstance(values, dict) and not {"format", "sha256"} & values.keys():
+        return values
+    return records.decode_record(line, path, FORMAT, fix)
+
+
 def read_values(path: Path, fix: str) -> dict[str, Any]:
     """The values in a file of records; those of earlier versions have no checksum."""
     return records.read_values(path, FORMAT, fix, needs_checksum=False)

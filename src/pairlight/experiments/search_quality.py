@@ -1,7 +1,7 @@
 """Measures search on four collections: each first stage, the model that reranks it, and their blend."""
 
 import csv
-import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from pairlight.core.errors import unknown_name
-from pairlight.core.files import write_json, write_text
+from pairlight.core.files import write_text
 from pairlight.core.markdown import markdown_table
 from pairlight.core.progress import ProgressReporter
+from pairlight.core.records import RecordError, read_values, write_record
 from pairlight.data.pairs import Pairs
 from pairlight.data.readers import read_pairs
 from pairlight.data.splits import Splits
@@ -34,6 +35,7 @@ from pairlight.search.index import DEFAULT_FIRST_STAGE, Index
 from pairlight.search.manifest import FIRST_STAGES, WEIGHT
 from pairlight.training.trainer import train
 
+FORMAT = 1  # of the results
 MODEL_NAME = "qa-small"
 MAX_QUERIES = {"dev": 200, "test": 500}  # a random sample of the queries
 TUNED, TRAINED = "tuned blend", "hybrid, trained"
@@ -68,18 +70,30 @@ def measure_search(
         if name not in SEARCH_TASKS:
             raise unknown_name("collection", name, SEARCH_TASKS, option="data")
     folder = out / "search"
-    for name in names:
-        if not _result(folder, name).exists():
-            write_json(_result(folder, name), _measure(name, SEARCH_TASKS[name](), folder, reporter))
-    done = {
-        name: json.loads(_result(folder, name).read_bytes()) for name in SEARCH_TASKS if _result(folder, name).exists()
-    }
+    done = {}
+    for name in SEARCH_TASKS:
+        path = _result(folder, name)
+        found = _read_result(path)
+        if found is None and name in names:
+            found = _measure(name, SEARCH_TASKS[name](), folder, reporter)
+            write_record(path, found, FORMAT)
+        if found is not None:
+            done[name] = found
     write_text(out / "search.md", f"{search_table(done)}\n\nCommand: `{command}`\n")
     return done
 
 
 def _result(folder: Path, name: str) -> Path:
     return folder / f"{name.replace('/', '-')}.json"
+
+
+def _read_result(path: Path) -> dict[str, Any] | None:
+    """A result that was measured before, None without one; a damaged one is measured again, with a warning."""
+    try:
+        return read_values(path, FORMAT, "it is measured again") if path.exists() else None
+    except RecordError as error:
+        warnings.warn(str(error), stacklevel=2)
+        return None
 
 
 def _measure(name: str, task: SearchTask, folder: Path, reporter: ProgressReporter) -> dict[str, Any]:

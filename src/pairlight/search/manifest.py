@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from pairlight.search.analyzers import check_language
 FORMAT = 1
 MANIFEST = "manifest.json"
 WEIGHT = 0.5  # of the model in the blend, until it is learnt on dev queries
+MAX_SHARDS = 10_000  # each is searched by a process of its own
+_SHARD = re.compile(r"part-\d{6,}")  # a folder in the index, never a path to another one
 FIRST_STAGES = ("bm25", "vectors", "hybrid")
 
 
@@ -35,6 +38,8 @@ class Manifest:
         if self.first_stage not in FIRST_STAGES:
             raise unknown_name("first stage", self.first_stage, FIRST_STAGES, option="first_stage")
         check_language(self.language)
+        if len(self.shards) > MAX_SHARDS or not all(_SHARD.fullmatch(name) for name in self.shards):
+            raise InputError(f"{MANIFEST} names {len(self.shards):,} shards that are not its own: index again.")
 
     def digest(self) -> str:
         return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()

@@ -3,6 +3,7 @@
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,7 +12,7 @@ from pairlight.core.errors import InputError
 from pairlight.search.documents import Document, Where
 from pairlight.search.first_stage import Candidate, FirstStage, FusedStage
 from pairlight.search.index import Count, Index
-from pairlight.search.manifest import Manifest, read_manifest
+from pairlight.search.manifest import Manifest
 
 if TYPE_CHECKING:
     from pairlight.matcher import Matcher
@@ -103,7 +104,7 @@ class _Shard:
         """The answer; an error is returned, so that the answers of other shards are received too."""
         try:
             return self.connection.recv() if self.connection is not None else None
-        except EOFError:
+        except (EOFError, OSError):
             self.connection = None
             return InputError(f"The process that searches {self.folder} ended: search again.")
 
@@ -140,17 +141,17 @@ class _Shards:
 
 def _serve(connection: Connection, folder: Path) -> None:
     """The main function of a shard's process: answer until the connection is closed."""
-    index = Index(folder, read_manifest(folder))
+    index = cache(lambda: Index.open(folder))  # opened by the first question: if it is damaged, that is the answer
     answers: dict[str, Callable[..., Any]] = {
-        "size": index.__len__,
-        "lookup": index.lookup,
-        "sample": index.sample,
-        "candidates": lambda stage, *arguments: index.stage(stage).candidates(*arguments),
+        "size": lambda: len(index()),
+        "lookup": lambda ids: index().lookup(ids),
+        "sample": lambda count: index().sample(count),
+        "candidates": lambda stage, *arguments: index().stage(stage).candidates(*arguments),
     }
     while True:
         try:
             name, *arguments = connection.recv()
-        except (EOFError, KeyboardInterrupt):
+        except (EOFError, OSError, KeyboardInterrupt):
             return
         try:
             answer: Any = answers[name](*arguments)

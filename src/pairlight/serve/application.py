@@ -1,6 +1,7 @@
 """The server as an ASGI application: finds the route, checks what comes before it, runs it, answers and logs."""
 
 import asyncio
+import errno
 import time
 import traceback
 from typing import Any
@@ -73,7 +74,7 @@ class Application:
         except Exception as error:
             self._log_failure(name, error)
             failure = RequestError("Internal", "The server has failed with this request; its log has more.")
-            response = Response.refusal(failure)
+            response = Response.refusal(_no_space(error) or failure)
         await self._send(scope, headers, response, send)
         self._record(scope, name, response.status, started, size, response.answer)
 
@@ -179,6 +180,13 @@ class Application:
                 self.metrics.texts.labels(answer.model).inc(answer.texts)
             self.metrics.truncated.inc(answer.truncated)
         self.log.write(event)
+
+
+def _no_space(error: Exception) -> RequestError | None:
+    """The refusal of a change that finds no space on the disk of the index."""
+    if not isinstance(error, OSError) or error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return None
+    return RequestError("Storage", f"The change was not made ({error.strerror}): free some space, and send it again.")
 
 
 def _parsed(body: bytearray, schema: Schema | None) -> Any:

@@ -40,6 +40,7 @@ _ERRORS = {
     "429": "Too many requests are waiting; `Retry-After` has the seconds to wait.",
     "500": "The server has failed.",
     "503": "The models are being loaded.",
+    "507": "The disk of the index is full; nothing was changed.",
 }
 _NUMBER, _INTEGER = {"type": "number"}, {"type": "integer"}
 _RANKED = {

@@ -17,6 +17,7 @@ STATUS = {
     "Headers": 431,
     "Internal": 500,
     "Unhealthy": 503,
+    "Storage": 507,
 }
 RETRY_AFTER = 1  # seconds
 

@@ -54,10 +54,11 @@ def _listen(settings: ServerSettings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a name that cannot be a host's is a ValueError
         listening.close()
+        reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{settings.host}:{settings.port} cannot be used ({error.strerror}): choose another port.", option="port"
+            f"{settings.host}:{settings.port} cannot be used ({reason}): choose another host or port.", option="port"
         ) from None
     listening.listen(_BACKLOG)
     return listening

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pairlight.core.errors import InputError
 
@@ -24,6 +25,24 @@ class ServerSettings:
     max_buffered: int = 64_000_000  # bytes of all bodies that are held at a time
     body_seconds: float = 30.0  # to receive a body
     drain_seconds: int = 30  # to finish requests after SIGTERM
+
+    def __post_init__(self) -> None:
+        for origin in self.cors:
+            if not _is_origin(origin):
+                raise InputError(
+                    f"{origin!r} is not an origin: write scheme://host or scheme://host:port, or * for all.",
+                    option="cors",
+                )
+
+
+def _is_origin(text: str) -> bool:
+    """Whether a browser could send this in its header Origin."""
+    try:
+        parts = urlsplit(text)
+        known = parts.hostname is not None and parts.port != -1  # a port that is no number is an error
+    except ValueError:
+        return False
+    return text in ("*", "null") or (known and text == f"{parts.scheme}://{parts.netloc}")
 
 
 def read_keys(path: Path) -> tuple[str, ...]:
