@@ -31,8 +31,12 @@ from pairlight.kernels.native import product_kmax as native_product_kmax
 from pairlight.kernels.native import product_max as native_product_max
 from pairlight.kernels.native import spatial_gru as native_spatial_gru
 from pairlight.kernels.native import token_matches as native_token_matches
+from pairlight.kernels.native.conv2d import conv2d
+from pairlight.kernels.native.distances import distances
+from pairlight.kernels.native.embedding_sums import embedding_sums
 from pairlight.kernels.native.head import Head
 from pairlight.kernels.native.matmul import matmul_into
+from pairlight.kernels.native.segment_max import segment_max
 from pairlight.kernels.native.stored_kmax import StoredRows, stored_kmax
 from pairlight.kernels.native.stored_words import StoredWords, WordScorer, text_products
 
@@ -124,6 +128,12 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
         assert native is not None
         for a, c in itertools.product((array(leaf(B, L, D)), array(leaf(B, D, L)).swapaxes(1, 2)), repeat=2):
             matmul_into(native, a, c.swapaxes(1, 2), array(leaf(B, L, L)), array(leaf(L)), add=True, threads=2)
+        grids, words = array(leaf(B, C, L, R)), array(leaf(7, D))
+        for size, padding in ((1, 0), (3, 2)):
+            conv2d(grids, array(leaf(9, C, size, size)), array(leaf(9)), padding)
+        segment_max(grids, torch.randint(0, L, (B, 5, 3)).numpy(), torch.randint(0, R, (B, 2, 7)).numpy())
+        embedding_sums(words, torch.randint(0, 7, (B, L)).numpy(), 0)
+        distances(array(leaf(B, L, D)), array(leaf(B, R, D)))
         parameters = [leaf(4 * D, C + D), leaf(4 * D), leaf(4 * D, C + D), leaf(4 * D)]
         for words in (leaf(B, L, C), leaf(B, L, C).detach()):
             bilstm(words, left, *parameters).sum().backward()

@@ -13,6 +13,7 @@ X = rng.normal(size=(2, 3, 5, 4)).astype(np.float32)
 W = rng.normal(size=(6, 3, 3, 2)).astype(np.float32)
 BIAS = rng.normal(size=6).astype(np.float32)
 IDS = rng.integers(0, 5, (2, 7))
+COLUMNS = IDS[:, :6].reshape(2, 3, 2) % 4
 MASK = X > 0
 
 CALLS = {
@@ -43,6 +44,12 @@ CALLS = {
     "linear": lambda xp, x: xp.linear(x(X), x(W[:, 0, 0, :].repeat(2, 1)), x(BIAS)),
     "linear without bias": lambda xp, x: xp.linear(x(X), x(W[:, 0, 0, :].repeat(2, 1))),
     "einsum": lambda xp, x: xp.einsum("bcij,bcik->bcjk", x(X), x(X)),
+    "matmul": lambda xp, x: xp.matmul(x(X), x(X[:, :1, :4])),
+    "matmul with one matrix": lambda xp, x: xp.matmul(x(X), x(np.ascontiguousarray(X[0, 0].T))),
+    "matmul of every second element": lambda xp, x: xp.matmul(x(X)[..., ::2], x(X)[:, :1, ::2, ::3][..., :2, :]),
+    "segment_max": lambda xp, x: xp.segment_max(
+        x(X), x(IDS[:, :6].reshape(2, 2, 3)), x(IDS[:, :6].reshape(2, 3, 2) % 4)
+    ),
     "topk": lambda xp, x: xp.topk(x(X), 3),
     "topk of all": lambda xp, x: xp.topk(x(X), 4),
     "argmax": lambda xp, x: xp.argmax(x(X)),

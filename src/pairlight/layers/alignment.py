@@ -15,8 +15,9 @@ class SoftAlignment(Layer):
     def forward(self, s: Grid, u: Seq, v: Seq) -> tuple[Seq, Seq]:
         to_right, to_left = self.weights(s)
         u, v = without_padding(u), without_padding(v)
-        to_left = array_namespace(to_left).transpose(to_left, 1, 2)
-        return without_padding(replace(u, x=to_right @ v.x)), without_padding(replace(v, x=to_left @ u.x))
+        xp = array_namespace(to_left)
+        for_left, for_right = xp.matmul(to_right, v.x), xp.matmul(xp.transpose(to_left, 1, 2), u.x)
+        return without_padding(replace(u, x=for_left)), without_padding(replace(v, x=for_right))
 
     def weights(self, s: Grid) -> tuple[Array, Array]:
         """The attention of left words to right words, and of right words to left words: [B, L, R] each."""

@@ -16,16 +16,9 @@ class GridPool(Layer):
 
     def forward(self, s: Grid) -> Grid:
         xp = array_namespace(s.x)
-        B, C, L, R = s.x.shape
         i = segments(s.mask[:, :, 0].sum(1), self.rows, self.doubling)  # [B, P, W]
         j = segments(s.mask[:, 0].sum(1), self.columns, self.doubling)  # [B, Q, V]
-        cells = i[:, :, None, :, None] * R + j[:, None, :, None, :]  # [B, P, Q, W, V]
-        cells = cells.reshape(B, 1, self.rows * self.columns, -1)
-        cells = xp.broadcast_to(cells, (B, C, *cells.shape[2:]))
-        x = s.x.reshape(B, C, L * R)
-        # The maximum is found without gradient, so that the backward pass handles only the largest cells.
-        best = xp.argmax(xp.take_along_axis(xp.detach(x), cells.reshape(B, C, -1), 2).reshape(cells.shape))
-        z = xp.take_along_axis(x, xp.take_along_axis(cells, best, 3)[..., 0], 2).reshape(B, C, self.rows, self.columns)
+        z = xp.segment_max(s.x, i, j)  # [B, C, P, Q]
         return Grid(z, xp.ones_like_ids(z[:, 0]))
 
 

@@ -80,10 +80,10 @@ def product(factors: Factors) -> Array:
     u = xp.tile(u, len(v) // len(u))
     B, L, C, D = u.shape
     if C > 1 == v.shape[2]:  # one matrix product for all channels
-        s = u.reshape(B, L * C, D) @ xp.transpose(v[:, :, 0], 1, 2)
+        s = xp.matmul(u.reshape(B, L * C, D), xp.transpose(v[:, :, 0], 1, 2))
         s = xp.transpose(s.reshape(B, L, C, -1), 1, 2)
     else:
-        s = xp.transpose(u, 1, 2) @ xp.permute(v, (0, 2, 3, 1))
+        s = xp.matmul(xp.transpose(u, 1, 2), xp.permute(v, (0, 2, 3, 1)))
     return s
 
 
@@ -133,7 +133,7 @@ class Gaussian(Interaction):
         u, v = tile_left(u, v)
         xp = array_namespace(u.x)
         squares = (u.x**2).sum(-1)[:, :, None] + (v.x**2).sum(-1)[:, None, :]
-        distance = xp.clip(2 * u.x @ xp.transpose(v.x, 1, 2) - squares, high=0)
+        distance = xp.clip(xp.matmul(2 * u.x, xp.transpose(v.x, 1, 2)) - squares, high=0)
         return masked_grid(u, v, xp.exp(distance)[:, None])  # [B, 1, L, R]
 
 
@@ -156,8 +156,9 @@ class Bilinear(Product):
         self.weight.diagonal().add_(1)
 
     def factors(self, u: Seq, v: Seq) -> Factors:
-        offset = array_namespace(u.x).broadcast_to(self.bias, (*u.mask.shape, 1))
-        return Factors((u.x @ self.weight)[:, :, None], v.x[:, :, None], offset)
+        xp = array_namespace(u.x)
+        offset = xp.broadcast_to(self.bias, (*u.mask.shape, 1))
+        return Factors(xp.matmul(u.x, self.weight)[:, :, None], v.x[:, :, None], offset)
 
 
 class TensorLayer(Product):
@@ -180,7 +181,7 @@ class TensorLayer(Product):
         C, D, _ = self.weight.shape
         # u·M^c v + w_v·v = (u M^c + w_v)·v, so the linear part that belongs to v is added to the product with M.
         folded = xp.linear(u.x, xp.transpose(self.weight, 1, 2).reshape(C * D, D), self.linear[:, D:].reshape(-1))
-        offset = u.x @ xp.transpose(self.linear[:, :D], 0, 1) + self.bias
+        offset = xp.linear(u.x, self.linear[:, :D], self.bias)
         return Factors(folded.reshape(*u.x.shape[:2], C, D), v.x[:, :, None], offset, relu=True)
 
     def cells(self, u: Seq, v: Seq, k: int) -> Array:

@@ -35,7 +35,7 @@ class NgramCosine(Interaction):
         B, L, R, G = len(v.x), u.x.shape[1], v.x.shape[1], self.grams
         # All lengths next to each other: one matrix product for each pair of texts instead of one for each channel.
         xp = array_namespace(u.x)
-        s = u.x.reshape(B, L * G, -1) @ xp.transpose(v.x.reshape(B, R * G, -1), 1, 2)
+        s = xp.matmul(u.x.reshape(B, L * G, -1), xp.transpose(v.x.reshape(B, R * G, -1), 1, 2))
         s = xp.permute(s.reshape(B, L, G, R, G), (0, 2, 4, 1, 3)).reshape(B, G * G, L, R)
         return masked_grid(u, v, s)
 

@@ -109,7 +109,8 @@ class ProjectedEmbedding(Layer):
         if xp.grad_enabled():
             self._projected = None  # a fused optimizer changes weights without a new version
             distinct, at = xp.unique(ids)  # each subword is projected once
-            x = xp.rows(xp.dropout(self._vectors(distinct), self.dropout, self.training) @ self.project, at)
+            vectors = xp.dropout(self._vectors(distinct), self.dropout, self.training)
+            x = xp.rows(xp.matmul(vectors, self.project), at)
         else:
             units, norms = self.unit_rows(tokens)
             x = xp.rows(units, ids) * norms[ids][..., None]
@@ -144,7 +145,7 @@ class ProjectedEmbedding(Layer):
         for block in np.flatnonzero(needed & ~filled).tolist():
             at = slice(block * BLOCK, min((block + 1) * BLOCK, len(units)))
             rows = xp.arange(at.stop - at.start, self.project) + at.start
-            units[at], norms[at] = _unit_rows(self._vectors(rows) @ self.project)
+            units[at], norms[at] = _unit_rows(xp.matmul(self._vectors(rows), self.project))
             filled[block] = True
         return units, norms
 
@@ -161,7 +162,7 @@ class ProjectedWords(Layer):
 
     def forward(self, tokens: Tokens) -> Seq:
         u: Seq = self.embedding(tokens)
-        return u.with_x(u.x @ self.project)
+        return u.with_x(array_namespace(u.x).matmul(u.x, self.project))
 
 
 class TokenWeights(Layer):

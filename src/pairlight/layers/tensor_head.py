@@ -20,7 +20,7 @@ class TensorScore(Layer):
         C, D, _ = self.weight.shape
         # u·M v + V_v·v = (u M + V_v)·v: computed once for each left text, before it is tiled.
         folded = xp.einsum("bd,cde->bce", u, self.weight) + self.linear[:, D:]  # [B, C, D]
-        offset = u @ xp.transpose(self.linear[:, :D], 0, 1) + self.bias  # [B, C]
+        offset = xp.linear(u, self.linear[:, :D], self.bias)  # [B, C]
         u, v = tile_left_vectors(xp.cat([folded.reshape(len(u), -1), offset], 1), v)
         slices = (u[:, :-C].reshape(-1, C, D) @ v[..., None])[..., 0] + u[:, -C:]  # [B, C]
         s: Array = self.out(xp.tanh(slices))[:, 0]
@@ -46,6 +46,6 @@ class SymmetricTensorScore(Layer):
         """[T^c u for every slice c ; V^c u for every slice c]."""
         xp = array_namespace(u)
         C, D, _ = self.weight.shape
-        slices = u @ xp.transpose(self.weight.reshape(C * D, D), 0, 1)
-        y: Array = xp.cat([slices, u @ xp.transpose(self.linear, 0, 1)], 1)  # [B, C·D + C]
+        slices = xp.linear(u, self.weight.reshape(C * D, D))
+        y: Array = xp.cat([slices, xp.linear(u, self.linear)], 1)  # [B, C·D + C]
         return y

@@ -20,7 +20,7 @@ class WordCosine(Interaction):
     def forward(self, u: Seq, v: Seq) -> Grid:
         u, v = tile_left(u, v)
         xp = array_namespace(u.x)
-        cosine = xp.clip(unit(u.x) @ xp.transpose(unit(v.x), 1, 2), -1, BELOW_ONE)  # [B, L, R]
+        cosine = xp.clip(xp.matmul(unit(u.x), xp.transpose(unit(v.x), 1, 2)), -1, BELOW_ONE)  # [B, L, R]
         oov = (u.ids >= self.vocab)[:, :, None] | (v.ids >= self.vocab)[:, None, :]
         same = u.ids[:, :, None] == v.ids[:, None, :]
         return masked_grid(u, v, xp.where(same, 1, xp.where(oov, 0, cosine))[:, None])  # [B, 1, L, R]

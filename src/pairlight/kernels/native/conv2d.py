@@ -1,28 +1,58 @@
-"""Convolution over grids, as products of their windows with the weights, on NumPy arrays."""
+"""Convolution over grids, on NumPy arrays."""
+
+import ctypes
 
 import numpy as np
 
-from pairlight.kernels.native.buffers import Array
-from pairlight.kernels.native.matmul import batched_product_into
+from pairlight.kernels.native import check, library
+from pairlight.kernels.native.buffers import Array, address, contiguous, numbers, pointers
 
-_CACHED = 2**18  # numbers of windows that are computed together, so that they stay in the cache
+
+class _Call(ctypes.Structure):
+    """The same fields in the same order as `Conv2d` in csrc/conv2d.hpp."""
+
+    _fields_ = (
+        *pointers("x", "weight", "bias"),
+        *numbers("batch", "channels", "height", "width", "maps", "rows", "columns", "padding", "threads"),
+        *pointers("y"),
+    )
 
 
 def conv2d(x: Array, weight: Array, bias: Array | None, padding: int = 0) -> Array:
     """x[B,C,H,W], weight[maps,C,rows,columns] -> [B,maps,L,R], with so many zeros around x."""
-    if padding:
-        x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
-    maps, _, rows, columns = weight.shape
-    windows = np.lib.stride_tricks.sliding_window_view(x, (rows, columns), (2, 3))  # [B, C, L, R, rows, columns]
-    windows = windows.transpose(0, 1, 4, 5, 2, 3)
-    B, L, R = len(x), *windows.shape[4:]
-    flat = weight.reshape(maps, -1)
-    y = np.empty((B, maps, L * R), x.dtype)
-    # Some pairs at a time, whose windows stay in the cache; whole rows of them are copied.
-    step = max(1, _CACHED // (flat.shape[1] * L * R))
-    for at in range(0, B, step):
-        some = windows[at : at + step]
-        batched_product_into(y[at : at + step], flat, some.reshape(len(some), flat.shape[1], L * R))
-    if bias is not None:
-        y += bias[:, None]
-    return y.reshape(B, maps, L, R)
+    check.floating(x=x, weight=weight)
+    check.dimensions("x", x, "BCHW")
+    maps, channels, rows, columns = weight.shape
+    B, _, H, W = x.shape
+    check.shape("x", x, B, channels, H, W)
+    L, R = H + 2 * padding - rows + 1, W + 2 * padding - columns + 1
+    y = np.empty((B, maps, max(L, 0), max(R, 0)), x.dtype)
+    native = library.native(x.dtype)
+    if native is None or not y.size:
+        return conv2d_reference(x, weight, bias, padding) if y.size else y
+    x, weight, bias = contiguous(x), contiguous(weight), None if bias is None else contiguous(bias)
+    call = _Call(
+        x=address(x),
+        weight=address(weight),
+        bias=None if bias is None else address(bias),
+        batch=B,
+        channels=channels,
+        height=H,
+        width=W,
+        maps=maps,
+        rows=rows,
+        columns=columns,
+        padding=padding,
+        threads=library.threads(),
+        y=address(y),
+    )
+    native.run("conv2d", x.dtype, call)
+    return y
+
+
+def conv2d_reference(x: Array, weight: Array, bias: Array | None, padding: int = 0) -> Array:
+    """The reference implementation: the product of all windows with the weights."""
+    x = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
+    windows = np.lib.stride_tricks.sliding_window_view(x, weight.shape[2:], (2, 3))  # [B,C,L,R,rows,columns]
+    y: Array = np.einsum("bclrij,mcij->bmlr", windows, weight, optimize=True)
+    return y if bias is None else y + bias[:, None, None]

@@ -15,6 +15,7 @@ from pairlight.core.errors import InputError
 from pairlight.kernels.native import check, library
 from pairlight.kernels.native.buffers import Array, address, contiguous, numbers, pointers, strided, strides
 from pairlight.kernels.native.library import Native
+from pairlight.kernels.native.matmul import matmul
 
 EPSILON = 1e-8  # a vector is divided by its length, but at least by this number
 
@@ -77,18 +78,42 @@ def cosine_counts(
     check.floating(u=u, v=v, b=b)
     left = check.lengths("left_lengths", left_lengths, u.shape[0], u.shape[1])
     right = check.lengths("right_lengths", right_lengths, v.shape[0], v.shape[1])
-    times = len(v) // len(u) if len(u) else 1
-    x, y = (_unit(each, lengths).transpose(0, 2, 1, 3) for each, lengths in ((u, left), (v, right)))
-    x = np.tile(x, (times, 1, 1, 1))
+    u, v = _without_padding(u, left), _without_padding(v, right)
+    left = np.tile(left, len(v) // len(u) if len(u) else 1)
+    kernels = np.array(mu, u.dtype), np.array(sigma, u.dtype)
+    native = library.native(u.dtype)
+    if native is None or not u.size or not v.size:
+        return cosine_counts_reference(u, v, b, left, right, *kernels)
+    (B, L, M, D), (pairs, R, N, _) = u.shape, v.shape
+    # The kernel divides the products by the lengths of the vectors while it counts.
+    p, q = (contiguous((1 / _lengths(x)).swapaxes(1, 2)) for x in (u, v))
+    s = matmul(u.reshape(1, B, L * M, D), v.reshape(-1, B, R * N, D).swapaxes(2, 3)).reshape(pairs, L, M, R, N)
+    counts = np.empty((pairs, M, N, L, len(mu)), u.dtype)
+    factors = np.tile(p, (pairs // B, 1, 1)), q
+    inputs = Inputs(contiguous(b), left, right, *kernels)
+    kernel_counts_into(native, s.transpose(0, 2, 4, 1, 3), factors, inputs, counts, threads=library.threads())
+    return counts.reshape(pairs, M * N, L, len(mu))
+
+
+def cosine_counts_reference(u: Array, v: Array, b: Array, left: Array, right: Array, mu: Array, sigma: Array) -> Array:
+    """The reference implementation: the grid of all cosines, then its counts. Padding of u and v is zero."""
+    x, y = ((each / _lengths(each)[..., None]).swapaxes(1, 2) for each in (u, v))
+    x = np.tile(x, (len(v) // len(u) if len(u) else 1, 1, 1, 1))
     s = x[:, :, None] @ y[:, None].swapaxes(-1, -2)  # [n·B,M,N,L,R]
     s = s.reshape(len(v), u.shape[2] * v.shape[2], u.shape[1], v.shape[1])
-    return kernel_counts(s, b, np.tile(left, times), right, mu, sigma)
+    return kernel_counts_reference(s, b, left, right, mu, sigma)
 
 
-def _unit(x: Array, lengths: Array) -> Array:
-    x = np.where((np.arange(x.shape[1]) < lengths[:, None])[..., None, None], x, x.dtype.type(0))
-    y: Array = x / np.maximum(np.sqrt(np.square(x).sum(-1, keepdims=True)), x.dtype.type(EPSILON))
-    return y
+def _lengths(x: Array) -> Array:
+    """The lengths of the vectors along the last axis, at least EPSILON."""
+    return np.maximum(np.sqrt(np.einsum("...d,...d->...", x, x)), x.dtype.type(EPSILON))
+
+
+def _without_padding(x: Array, lengths: Array) -> Array:
+    n = x.shape[1]
+    if (lengths == n).all():
+        return x
+    return np.where((np.arange(n) < lengths[:, None])[..., None, None], x, x.dtype.type(0))
 
 
 def check_shapes(s: check.Shaped, b: check.Shaped, mu: Sequence[float], sigma: Sequence[float]) -> None:

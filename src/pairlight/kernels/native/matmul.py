@@ -39,26 +39,34 @@ def product_into(out: Array, a: Array, b: Array, bias: Array | None = None) -> N
     """
     native = library.native(out.dtype)
     fits = out.size and a.size and a.dtype == b.dtype == out.dtype
-    if native is None or not fits or not all(_one_contiguous(each) for each in (a, b)):
+    if native is None or not fits:
         np.matmul(a, b, out=out)
         if bias is not None:
             out += bias
         return
     bias = None if bias is None else contiguous(bias)
+    a, b = _one_contiguous(a), _one_contiguous(b)
     matmul_into(native, a[None], b[None], out[None], bias, threads=library.threads())
 
 
-def batched_product_into(out: Array, a: Array, b: Array) -> None:
-    """Write a b[i] to out[B,M,N] for every i, for contiguous a[M,K], b[B,K,N] and `out`."""
-    native = library.native(out.dtype)
-    if native is None or not out.size or not a.size:
-        np.matmul(a, b, out=out)
-        return
-    matmul_into(native, np.broadcast_to(a, (len(b), *a.shape)), b, out, threads=library.threads())
+def matmul(a: Array, b: Array) -> Array:
+    """a b for matrices or batches of them, as `np.matmul`: a[..,M,K], b[..,K,N] -> [..,M,N]."""
+    native = library.native(a.dtype)
+    if native is None or a.dtype != b.dtype or b.ndim < 2 or a.ndim < 2 or not a.size or not b.size:
+        return np.asarray(a @ b)
+    if b.ndim == 2:
+        return linear(a, b.T)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (_one_contiguous(np.broadcast_to(each, (*batch, *each.shape[-2:]))) for each in (a, b))
+    c = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
+    for index in np.ndindex(batch[:-1]):
+        matmul_into(native, a[index], b[index], c[index], threads=library.threads())
+    return c
 
 
-def _one_contiguous(x: Array) -> bool:
-    return x.itemsize in x.strides and x.flags.aligned
+def _one_contiguous(x: Array) -> Array:
+    """The array itself if it is aligned and one of its last two axes is contiguous, otherwise a copy."""
+    return x if x.itemsize in x.strides[-2:] and x.flags.aligned else np.array(x, order="C")
 
 
 def matmul_into(

@@ -16,6 +16,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Literal
@@ -70,5 +71,6 @@ def use_backend(name: Backend) -> Iterator[None]:
         _BACKEND.reset(token)
 
 
+@cache
 def _module(name: Backend) -> Any:
     return import_module(f"pairlight.layers.backends.{name}_backend")

@@ -9,15 +9,18 @@ from numpy.typing import NDArray
 
 from pairlight.kernels.native import library
 from pairlight.kernels.native.conv2d import conv2d
+from pairlight.kernels.native.distances import distances
+from pairlight.kernels.native.embedding_sums import embedding_sums
 from pairlight.kernels.native.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.native.kmax import kmax
 from pairlight.kernels.native.library import set_threads, threads
 from pairlight.kernels.native.lstm import bilstm, lstm
-from pairlight.kernels.native.matmul import linear
+from pairlight.kernels.native.matmul import linear, matmul
 from pairlight.kernels.native.pair_features import pair_features
 from pairlight.kernels.native.prefix_linear import prefix_linear_relu
 from pairlight.kernels.native.product_kmax import product_kmax
 from pairlight.kernels.native.product_max import product_max
+from pairlight.kernels.native.segment_max import segment_max
 from pairlight.kernels.native.spatial_gru import spatial_gru, spatial_gru_states
 from pairlight.kernels.native.token_matches import token_matches
 
@@ -25,14 +28,18 @@ __all__ = [
     "bilstm",
     "conv2d",
     "cosine_counts",
+    "distances",
+    "embedding_sums",
     "kernel_counts",
     "kmax",
     "linear",
     "lstm",
+    "matmul",
     "pair_features",
     "prefix_linear_relu",
     "product_kmax",
     "product_max",
+    "segment_max",
     "set_threads",
     "spatial_gru",
     "spatial_gru_states",
@@ -196,8 +203,10 @@ def smallest_number(x: Array) -> float:
 
 
 def where(condition: Array, x: Any, y: Any) -> Array:
+    if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
+        return np.where(condition, x, y)
     # Where the condition holds everywhere, as for texts of equal length, nothing is copied.
-    if isinstance(x, np.ndarray) and not isinstance(y, np.ndarray) and condition.all():
+    if isinstance(x, np.ndarray) and condition.all():
         shape = np.broadcast_shapes(condition.shape, x.shape)
         return x if shape == x.shape else np.broadcast_to(x, shape)
     # As in PyTorch, a Python number takes the type of the array.
@@ -224,11 +233,8 @@ def softmax(x: Array, axis: int) -> Array:
 
 
 def normalize(x: Array, eps: float) -> Array:
-    return np.asarray(x / np.maximum(np.sqrt(np.square(x).sum(-1, keepdims=True)), eps))
-
-
-def distances(u: Array, v: Array) -> Array:
-    return np.asarray(np.sqrt(np.square(u[..., :, None, :] - v[..., None, :, :]).sum(-1)))
+    lengths = np.sqrt(np.einsum("...d,...d->...", x, x))[..., None]  # several times as fast as a sum of squares
+    return np.asarray(x / np.maximum(lengths, eps))
 
 
 def dropout(x: Array, p: float, training: bool) -> Array:
@@ -259,14 +265,6 @@ def argmax(x: Array) -> Array:
 
 def embedding(weight: Array, ids: Array, padding_id: int, sparse: bool) -> Array:
     return weight[ids]
-
-
-def embedding_sums(weight: Array, ids: Array, padding_id: int) -> Array:
-    sums = np.zeros((len(ids), weight.shape[1]), weight.dtype)
-    for column in ids.T:
-        known = np.flatnonzero(column != padding_id)
-        sums[known] += weight[column[known]]
-    return sums
 
 
 def occurs(indices: Array, count: int) -> Array:

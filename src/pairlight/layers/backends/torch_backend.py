@@ -49,6 +49,7 @@ log = torch.log
 log10 = torch.log10
 amax = torch.amax
 linear = F.linear
+matmul = torch.matmul
 stack = torch.stack
 einsum = torch.einsum
 no_grad = torch.no_grad
@@ -300,6 +301,18 @@ def rows(x: Tensor, indices: Tensor) -> Tensor:
 
 def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, padding: int = 0) -> Tensor:
     return F.conv2d(x, weight, bias, padding=padding)
+
+
+def segment_max(x: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """x[B,C,L,R], row numbers i[B,P,W], column numbers j[B,Q,V] -> [B,C,P,Q], the largest x at any of i[p] and j[q]."""
+    B, C, L, R = x.shape
+    P, Q = i.shape[1], j.shape[1]
+    cells = i[:, :, None, :, None] * R + j[:, None, :, None, :]  # [B, P, Q, W, V]
+    cells = cells.reshape(B, 1, P * Q, -1).expand(B, C, -1, -1)
+    x = x.reshape(B, C, L * R)
+    # The maximum is found without gradient, so that the backward pass handles only the largest cells.
+    best = x.detach().gather(2, cells.reshape(B, C, -1)).reshape(cells.shape).argmax(-1, keepdim=True)
+    return x.gather(2, cells.gather(3, best)[..., 0]).reshape(B, C, P, Q)
 
 
 def max_pool1d(x: Tensor, size: int) -> Tensor:

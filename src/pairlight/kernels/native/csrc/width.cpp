@@ -1,10 +1,14 @@
 // The C functions of one SIMD width: pairlight_<kernel>_<f32 or f64>_<width>. They return 0, or 1 if out of memory.
+#include "conv2d.hpp"
+#include "distances.hpp"
+#include "embedding_sums.hpp"
 #include "kernel_counts.hpp"
 #include "lstm_backward.hpp"
 #include "matmul.hpp"
 #include "pair_features.hpp"
 #include "product_kmax.hpp"
 #include "product_max_backward.hpp"
+#include "segment_max.hpp"
 #include "spatial_gru_backward.hpp"
 #include "stored_kmax.hpp"
 #include "stored_words.hpp"
@@ -33,6 +37,14 @@ using namespace PAIRLIGHT_WIDTH;
     return KernelCountsRun<T>::backward(*call);                                                                       \
   }                                                                                                                   \
   EXPORT int JOIN(matmul, type, PAIRLIGHT_WIDTH)(const MatMul<T> *call) { return MatMulRun<T>::run(*call); }           \
+  EXPORT int JOIN(conv2d, type, PAIRLIGHT_WIDTH)(const Conv2d<T> *call) { return Conv2dRun<T>::run(*call); }           \
+  EXPORT int JOIN(distances, type, PAIRLIGHT_WIDTH)(const Distances<T> *call) { return DistancesRun<T>::run(*call); }  \
+  EXPORT int JOIN(embedding_sums, type, PAIRLIGHT_WIDTH)(const EmbeddingSums<T> *call) {                               \
+    return EmbeddingSumsRun<T>::run(*call);                                                                            \
+  }                                                                                                                    \
+  EXPORT int JOIN(segment_max, type, PAIRLIGHT_WIDTH)(const SegmentMax<T> *call) {                                     \
+    return SegmentMaxRun<T>::run(*call);                                                                               \
+  }                                                                                                                    \
   EXPORT int JOIN(kmax, type, PAIRLIGHT_WIDTH)(const KMax<T> *call) { return kmax(*call); }                            \
   EXPORT int JOIN(product_kmax, type, PAIRLIGHT_WIDTH)(const ProductKMax<T> *call) {                                  \
     return ProductKMaxRun<T>::run(*call);                                                                             \
