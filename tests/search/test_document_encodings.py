@@ -130,6 +130,15 @@ def test_a_model_that_looks_words_up_or_reads_both_texts_stores_nothing(document
         assert "encodings" not in index.manifest.as_dict()
 
 
+def test_a_document_that_was_taken_from_an_index_is_encoded_anew(index, documents, tmp_path):
+    taken = replace(index.documents.lookup(["d0"])["d0"], id="new", text="godu kusi")
+    with Index.create(tmp_path / "other", [taken]) as other:
+        assert is_stored(other) == {"new": False}
+    index.add([taken])
+    found = by_id(index.search(QUERY))
+    assert found["new"].model_score == pytest.approx(found["d1"].model_score, abs=1e-6)  # the same text
+
+
 @pytest.mark.parametrize("damage", [lambda each: each[:-1], lambda each: each[:50] + b"\1" + each[51:], lambda _: b""])
 def test_a_damaged_encoding_is_an_input_error(index, damage):
     document = index.documents.lookup(["d0"])["d0"]

@@ -357,7 +357,7 @@ def _documents(documents: Iterable[Document | Mapping[str, Any] | str]) -> Itera
         if each.id in seen:
             raise InputError(f"The id {short_repr(each.id)} occurs more than once: give every document its own.")
         seen.add(each.id)
-        yield each
+        yield replace(each, encoding=None)  # one that was taken from another index may not be that of its text
 
 
 def _batches(documents: Iterator[Document]) -> Iterator[list[Document]]:
