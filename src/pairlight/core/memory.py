@@ -3,11 +3,10 @@
 import ctypes
 import os
 from functools import cache
+from typing import Any
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MMAP_MAX, _ARENA_MAX = -1, -3, -4, -8  # parameters of mallopt in the GNU C library
+_TRIM_THRESHOLD, _MMAP_MAX = -1, -4  # parameters of mallopt in the GNU C library
 _NEVER = 2**31 - 1
-_MMAP_MAX_DEFAULT = 65_536
-_MAPPED, _KEPT = 2**24, 2**26  # bytes: larger blocks are returned at once, and others when more than this is free
 _OUT_OF_MEMORY = ("allocate", "Storage size")  # PyTorch raises a plain RuntimeError when it runs out of memory
 
 
@@ -18,24 +17,26 @@ def disable_malloc_trim() -> None:
     This affects the whole process, so only the command line and the trainer call it. It does nothing without the GNU C
     library.
     """
-    _set_malloc({_TRIM_THRESHOLD: _NEVER, _MMAP_MAX: 0})
+    mallopt = _function("mallopt")
+    if mallopt is not None:
+        mallopt(_TRIM_THRESHOLD, _NEVER)
+        mallopt(_MMAP_MAX, 0)
 
 
 def return_freed_memory() -> None:
-    """Give freed memory back to the system, for a process that runs for long; call it before threads are started.
+    """Give freed memory back to the system, for a process that runs for long.
 
-    By default, every thread takes memory from a pool of its own, and blocks of up to 32 MB stay in the process when
-    they are freed: a server with several threads grew by a third in ten minutes, and never shrank. It does nothing
-    without the GNU C library.
+    The GNU C library keeps what is freed between blocks that are used, and a pool for each of many threads: a server
+    grew by a third in ten minutes, and never shrank. It does nothing without the GNU C library.
     """
-    _set_malloc({_ARENA_MAX: 1, _MMAP_MAX: _MMAP_MAX_DEFAULT, _MMAP_THRESHOLD: _MAPPED, _TRIM_THRESHOLD: _KEPT})
+    trim = _function("malloc_trim")
+    if trim is not None:
+        trim(0)
 
 
-def _set_malloc(values: dict[int, int]) -> None:
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    if mallopt is not None:
-        for parameter, value in values.items():
-            mallopt(parameter, value)
+def _function(name: str) -> Any:
+    """A function of the C library; None where it does not exist."""
+    return getattr(ctypes.CDLL(None), name, None) if os.name == "posix" else None
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -28,6 +28,7 @@ _BACKLOG = 2048  # connections that wait until they are accepted
 _ACCEPTED = 64  # connections accepted at a time, so that those that are closed already do not count as open
 _FILES = 4096  # open at a time, more than connections and the files of an index
 _RESTART_SECONDS = 1.0
+_RETURN_SECONDS = 5.0  # after which freed memory is given back again
 _SWITCH_SECONDS = 0.0005  # that the scoring thread runs on while the event loop waits; Python's 5 ms add up
 
 
@@ -68,7 +69,6 @@ def _run_worker(
     settings: ServerSettings, listening: socket.socket, on_ready: Callable[[str], object] | None = None
 ) -> int:
     """One process: an event loop, the scoring thread, and the models."""
-    return_freed_memory()
     sys.setswitchinterval(_SWITCH_SECONDS)
     from pairlight.layers.backends import set_threads
 
@@ -132,6 +132,7 @@ class _Server(uvicorn.Server):
             loop.add_signal_handler(number, self._stop)
         loop.add_signal_handler(signal.SIGHUP, lambda: self._start(self._reload()))
         self._start(self._load())
+        self._start(self._return_memory())
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -162,6 +163,11 @@ class _Server(uvicorn.Server):
         application.log.write({"event": "ready", "models": list(application.backend.models), "seconds": seconds})
         if self.on_ready is not None:
             await asyncio.to_thread(self.on_ready)
+
+    async def _return_memory(self) -> None:
+        while True:
+            await asyncio.sleep(_RETURN_SECONDS)
+            await self.application.queue.run(return_freed_memory)
 
     async def _reload(self) -> None:
         for event in await asyncio.to_thread(self.application.backend.reload):
