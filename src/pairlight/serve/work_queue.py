@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -13,7 +14,9 @@ from pairlight.serve.served_model import PairScores, ServedModel
 T = TypeVar("T")
 
 CHUNK = 256  # pairs of a request that are scored without looking whether its client is still there
-BATCH = 256  # pairs that are scored together: more would not be faster, and all of them wait for the last
+BATCH_SECONDS = 0.02  # of scoring together: all requests of a batch wait for its last one
+MIN_BATCH, MAX_BATCH = 64, 1024  # pairs that are scored together, if so many wait
+_NEWEST = 0.2  # weight of the newest batch in the mean of pairs per second
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class WorkQueue:
 
     def __init__(self) -> None:
         self._jobs: deque[_Scoring | _Call[Any]] = deque()
+        self._pairs_per_second: dict[str, float] = {}  # by the name of the model
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._run, name="scoring", daemon=True)
@@ -82,20 +86,34 @@ class WorkQueue:
             if isinstance(first, _Call):
                 _call(first)
             else:
-                _score_together(first.model, batch)
+                self._score(first.model, batch)
 
     def _take(self, first: _Scoring) -> list[_Scoring]:
         """The first job and others that wait for the same model; those for other models keep their order."""
         batch, size, others = [first], len(first.left), list[_Scoring | _Call[Any]]()
-        while self._jobs and size < BATCH:
+        limit = self._batch_size(first.model)
+        while self._jobs and size < limit:
             job = self._jobs.popleft()
-            if isinstance(job, _Scoring) and job.model is first.model and size + len(job.left) <= BATCH:
+            if isinstance(job, _Scoring) and job.model is first.model and size + len(job.left) <= limit:
                 batch.append(job)
                 size += len(job.left)
             else:
                 others.append(job)
         self._jobs.extendleft(reversed(others))
         return batch
+
+    def _batch_size(self, model: ServedModel) -> int:
+        """As many pairs as the model scores in `BATCH_SECONDS`, within limits."""
+        speed = self._pairs_per_second.get(model.name, 0.0)
+        return int(min(max(BATCH_SECONDS * speed, MIN_BATCH), MAX_BATCH))
+
+    def _score(self, model: ServedModel, batch: Sequence[_Scoring]) -> None:
+        started = time.perf_counter()
+        pairs = _score_together(model, batch)
+        if pairs:
+            speed = pairs / (time.perf_counter() - started)
+            before = self._pairs_per_second.get(model.name, speed)
+            self._pairs_per_second[model.name] = before + _NEWEST * (speed - before)
 
 
 def _call(job: _Call[Any]) -> None:
@@ -107,10 +125,11 @@ def _call(job: _Call[Any]) -> None:
         job.future.set_exception(error)
 
 
-def _score_together(model: ServedModel, batch: Sequence[_Scoring]) -> None:
+def _score_together(model: ServedModel, batch: Sequence[_Scoring]) -> int:
+    """Score what is still wanted, and return how many pairs were scored."""
     wanted = [job for job in batch if job.future.set_running_or_notify_cancel()]
     if not wanted:
-        return
+        return 0
     try:
         left = [text for job in wanted for text in job.left]
         right = [text for job in wanted for text in job.right]
@@ -118,6 +137,7 @@ def _score_together(model: ServedModel, batch: Sequence[_Scoring]) -> None:
     except Exception as error:
         for job in wanted:
             job.future.set_exception(error)
-        return
+        return 0
     for job, part in zip(wanted, parts, strict=True):
         job.future.set_result(part)
+    return len(left)
