@@ -57,12 +57,13 @@ def test_a_terminal_with_few_characters_shows_the_others_as_escapes(model, tmp_p
 def test_text_is_printed_without_control_characters():
     assert printable(HOSTILE + "\t\n") == "bama [2J ]0;title  31m delo\t\n"
     assert printable_line("one\ntwo\tthree\r") == "one two three "
+    assert printable("0.9 \u202ebad\u2066\u2028") == "0.9  bad  "  # would be shown from right to left, in two lines
 
 
 def test_json_escapes_every_control_character(capsys):
-    print_json({"text": HOSTILE + "\x7f"})
+    print_json({"text": HOSTILE + "\x7f\u202e"})
     printed = capsys.readouterr().out
-    assert json.loads(printed) == {"text": HOSTILE + "\x7f"}
+    assert json.loads(printed) == {"text": HOSTILE + "\x7f\u202e"}
     assert printable(printed) == printed
 
 

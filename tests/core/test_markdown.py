@@ -39,6 +39,7 @@ def test_a_row_of_another_length_is_refused():
         ("one\n# two\x1b[2J", "one # two [2J"),
         ("`code <b>` and ` <b>", "`code <b>` and \\` \\<b>"),
         ("1 < 2, [1, 2]", "1 < 2, [1, 2]"),
+        ("\\`<img src=x onerror=alert(1)>`", "\\\\`<img src=x onerror=alert(1)>`"),  # code, and no HTML
     ],
 )
 def test_a_text_of_others_is_shown_as_it_is(text, shown):

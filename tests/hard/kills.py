@@ -23,6 +23,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from pairlight.core.files import is_leftover
@@ -61,6 +64,11 @@ class Kills:
         rows = [f"{i}\t{text}" for i, text in enumerate(pairs.texts)]
         self.documents = folder / "documents.tsv"
         self.documents.write_text("id\ttext\n" + "\n".join(rows) + "\n")
+        self.parquet = folder / "parquet"
+        self.parquet.mkdir(exist_ok=True)
+        sides = {"left": pairs.texts[:20], "right": pairs.texts[20:40]}
+        for name in ("a", "b"):
+            pq.write_table(pa.table(sides), self.parquet / f"{name}.parquet")
         changed = folder / "changed.tsv"
         changed.write_text(
             "id\ttext\n" + "\n".join(f"{i}\tchanged {text}" for i, text in enumerate(pairs.texts)) + "\n"
@@ -91,6 +99,7 @@ class Kills:
                 lambda o: shutil.copytree(model, o),
             ),
             Scenario("score", command("score", model, self.pairs, "--out", suffix=".tsv"), files),
+            Scenario("score folder", command("score", model, self.parquet, "--out"), files),
             Scenario("encode", command("encode", model, self.documents, "--out"), files),
             Scenario("build", command("build", "citation", asked, "--out"), files),
             Scenario(
@@ -373,6 +382,9 @@ def main() -> None:
         scenarios = Kills(Path(name) / "data").scenarios
         share = -(-given.kills // len(scenarios))
         for scenario in scenarios:
+            done = known["done"].setdefault(scenario.name, {"at a write": 0, "at a random moment": 0})
+            if sum(done.values()) >= share:
+                continue
             folder = Path(name) / scenario.name
             folder.mkdir()
             expected = undisturbed(scenario, folder)
@@ -380,7 +392,6 @@ def main() -> None:
             writes = every_write(expected)
             places: list[Any] = [*rng.sample(writes, min(len(writes), share - share // 3))]
             places += [rng.random() for _ in range(share - len(places))]
-            done = known["done"].setdefault(scenario.name, {"at a write": 0, "at a random moment": 0})
             for where in places[sum(done.values()) :]:
                 fault = kill_once(scenario, expected, folder, where)
                 done["at a random moment" if isinstance(where, float) else "at a write"] += 1

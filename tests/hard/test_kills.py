@@ -12,6 +12,7 @@ NAMES = (
     "train again",
     "calibrate",
     "score",
+    "score folder",
     "encode",
     "build",
     "tune",

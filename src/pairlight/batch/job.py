@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pairlight.core.errors import InputError
+from pairlight.core.files import is_leftover
 from pairlight.core.progress import ProgressReporter
 from pairlight.core.records import MAX_BYTES, RecordError, decode_file, decode_record, encode_record
 from pairlight.core.storage import exists, join, names_in, open_file, write_file
@@ -162,7 +163,7 @@ def _claim(job: BlockJob, blocks: Sequence[Block]) -> None:
                 option="out",
             )
         return
-    if names_in(job.out):
+    if not all(is_leftover(name) for name in names_in(job.out)):  # of a job that was killed at its first write
         raise InputError(f"{job.out} is not empty: choose another folder.", option="out")
     with write_file(path) as file:
         file.write(encode_record(identity, FORMAT))

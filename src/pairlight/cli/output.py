@@ -7,7 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-_CONTROL = re.compile(r"[\x7f-\x9f]")  # the control characters that JSON does not escape
+# The control characters that JSON does not escape, as in core/terminal.py.
+_CONTROL = re.compile(r"[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def print_json(value: Any, indent: int | None = 2) -> None:

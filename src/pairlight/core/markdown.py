@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from pairlight.core.terminal import printable, printable_line
 
 _CODE = re.compile(r"(`[^`]*`)")  # a backtick that is not closed begins no code
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])[(\[]|`")  # HTML, the middle of a link, a backtick
+# HTML, the middle of a link, a backtick, and a backslash, before which a backtick would begin no code.
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])[(\[]|[`\\]")
 _RULES = {"l": "---", "r": "---:", "c": ":---:"}
 
 

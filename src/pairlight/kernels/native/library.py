@@ -21,6 +21,7 @@ _CHOICES = ("reference", "portable", "avx2", "avx512")
 _SUFFIXES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 _KERNELS = "PAIRLIGHT_KERNELS"
 _THREADS = "PAIRLIGHT_THREADS"
+_MAX_THREADS = 1024
 _BUILD = "python -m pairlight.kernels.native.build"
 
 # What a kernel returns if it does not run out of memory but reads an id outside of its table, or a text outside of all.
@@ -106,8 +107,10 @@ def _default_threads(setting: str | None) -> int:
     if setting is None:
         # Not every system has CPU affinity.
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if not setting.isdecimal() or int(setting) < 1:
-        raise InputError(f"{_THREADS}={setting} is not a number of threads: use an integer from 1 on, or unset it.")
+    if not setting.isdecimal() or len(setting) > 9 or not 1 <= int(setting) <= _MAX_THREADS:
+        raise InputError(
+            f"{_THREADS}={setting[:30]} is not a number of threads: use one from 1 to {_MAX_THREADS}, or unset it."
+        )
     return int(setting)
 
 
