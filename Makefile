@@ -11,7 +11,7 @@ RELEASE := $(VENV)/.release
 RAY := $(VENV)/.ray
 KERNELS := src/pairlight/kernels/native
 
-.PHONY: requirements demo test test-slow test-clients test-hard test-cluster check bench docs wheel release-check clean
+.PHONY: requirements demo test test-slow test-clients test-hard campaign test-cluster check bench docs wheel release-check clean
 
 demo: $(READY)
 	$(BIN)/pairlight demo
@@ -42,6 +42,11 @@ build/clients-%/.ready: tests/clients/%.txt
 # Faults and random input: hostile files, a server under attack, kernels under sanitizers.
 test-hard: $(READY) $(HARD)
 	$(BIN)/pytest -m hard tests/hard tests/kernels
+
+# The recorded campaign of docs/promises.md: takes an hour, and continues where it was stopped.
+campaign: $(READY) $(HARD)
+	$(BIN)/python tests/hard/kills.py --kills 500 --out build/kills.json
+	$(BIN)/python tests/hard/campaign.py --cases 10000 --out build/campaign.json
 
 # Jobs on Ray, with several nodes on this machine that are taken away.
 test-cluster: $(READY) $(RAY)

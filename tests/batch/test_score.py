@@ -12,6 +12,7 @@ from cluster.jobs import write_table
 from pairlight import InputError, Matcher
 from pairlight.batch.job import finish_block, run_here, run_job
 from pairlight.batch.score import ScoreJob
+from pairlight.core.folders import LOCK, locked_folder
 from pairlight.core.progress import ProgressReporter
 from pairlight.core.storage import delete_folder, find_files, open_file
 from pairlight.data.blocks import plan_blocks, read_block
@@ -84,6 +85,16 @@ def test_a_damaged_marker_costs_its_block_and_a_damaged_job_is_named(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match=r"_job\.json .*: delete it if the files there are of the same job"):
             run(job, planned(source))
+
+
+def test_a_second_job_is_refused_while_the_first_is_running(tmp_path):
+    source = write_table(tmp_path / "in", 1, 4)
+    job = ScoreJob("qa-small", str(tmp_path / "out"))
+    with locked_folder(tmp_path / "out"), pytest.raises(InputError, match=r"Another run is writing to .*out"):
+        run(job, planned(source))
+    (tmp_path / "out" / LOCK).write_text("1 new")  # of a job that was killed
+    assert run(job, planned(source)).counts["rows"] == 4
+    assert not (tmp_path / "out" / LOCK).exists()
 
 
 def test_a_small_file_with_a_long_text_in_every_row_takes_bounded_memory(tmp_path):

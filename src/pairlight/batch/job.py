@@ -8,15 +8,17 @@ import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pairlight.core.errors import InputError
 from pairlight.core.files import is_leftover
+from pairlight.core.folders import LOCK, locked_folder
 from pairlight.core.progress import ProgressReporter
 from pairlight.core.records import MAX_BYTES, RecordError, decode_file, decode_record, encode_record
-from pairlight.core.storage import exists, join, names_in, open_file, write_file
+from pairlight.core.storage import exists, is_url, join, names_in, open_file, write_file
 from pairlight.data.blocks import Block, blocks_digest
 
 if TYPE_CHECKING:
@@ -65,23 +67,26 @@ class JobReport:
 
 
 def run_job(job: BlockJob, blocks: Sequence[Block], runner: Runner, reporter: ProgressReporter) -> JobReport:
-    """Process the blocks that are not finished yet."""
-    _claim(job, blocks)
-    finished = _finished(job, blocks)
-    pending = [block for block in blocks if block.number not in finished]
-    resumed = len(blocks) - len(pending)
-    if resumed:
-        reporter.say(f"{resumed:,} of {len(blocks):,} blocks are finished already.")
-    total = sum(block.rows for block in blocks)
-    done = total - sum(block.rows for block in pending)
-    reporter.update("Working", done / total, f"{done:,} of {total:,} rows")
-    sums: Counter[str] = Counter()
-    for counts in finished.values():
-        sums.update(counts)
-    for counts in runner(job, pending):
-        sums.update(counts)
-        done += counts["rows"]
+    """Process the blocks that are not finished yet, as the only run that writes to a local folder."""
+    # An error of the job itself comes before anything is written.
+    identity = json.loads(json.dumps({**job.identity(), "blocks": blocks_digest(blocks)}))
+    with nullcontext() if is_url(job.out) else locked_folder(Path(job.out)):
+        _claim(job, identity)
+        finished = _finished(job, blocks)
+        pending = [block for block in blocks if block.number not in finished]
+        resumed = len(blocks) - len(pending)
+        if resumed:
+            reporter.say(f"{resumed:,} of {len(blocks):,} blocks are finished already.")
+        total = sum(block.rows for block in blocks)
+        done = total - sum(block.rows for block in pending)
         reporter.update("Working", done / total, f"{done:,} of {total:,} rows")
+        sums: Counter[str] = Counter()
+        for counts in finished.values():
+            sums.update(counts)
+        for counts in runner(job, pending):
+            sums.update(counts)
+            done += counts["rows"]
+            reporter.update("Working", done / total, f"{done:,} of {total:,} rows")
     return JobReport(len(blocks), resumed, dict(sums))
 
 
@@ -149,9 +154,8 @@ def _read(url: str, fix: str) -> tuple[Path, dict[str, Any]]:
         return path, decode_record(file.read(MAX_BYTES), path, FORMAT, fix)
 
 
-def _claim(job: BlockJob, blocks: Sequence[Block]) -> None:
+def _claim(job: BlockJob, identity: dict[str, Any]) -> None:
     """Make sure that the folder is empty, or that what is in it was made by the same job."""
-    identity = json.loads(json.dumps({**job.identity(), "blocks": blocks_digest(blocks)}))
     path = join(job.out, JOB)
     if exists(path):
         _, found = _read(path, "delete it if the files there are of the same job, or choose another folder")
@@ -163,7 +167,7 @@ def _claim(job: BlockJob, blocks: Sequence[Block]) -> None:
                 option="out",
             )
         return
-    if not all(is_leftover(name) for name in names_in(job.out)):  # of a job that was killed at its first write
+    if any(name != LOCK and not is_leftover(name) for name in names_in(job.out)):  # what a killed job has left
         raise InputError(f"{job.out} is not empty: choose another folder.", option="out")
     with write_file(path) as file:
         file.write(encode_record(identity, FORMAT))
