@@ -131,6 +131,24 @@ def test_a_command_on_a_full_disk_is_one_line_and_continues_when_there_is_space(
     assert files_of(out) == files_of(other)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_read_only_disk_is_one_line(name, base, disk, tmp_path):
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    done = pairlight(*commands(base, tmp_path)[name], disk / f"out{SUFFIXES.get(name, '')}")
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("pairlight: Read-only file system"), done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_index_on_a_read_only_disk_is_not_called_damaged(base, disk):
+    shutil.copytree(base.index, disk / "index")
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    for arguments in (["search", disk / "index", "bama"], ["index", "add", disk / "index", base.texts]):
+        done = pairlight(*arguments)
+        assert done.returncode == 1, done.stderr
+        assert done.stderr.splitlines()[-1].startswith("pairlight: Read-only file system"), done.stderr
+
+
 def test_saving_a_model_on_a_full_disk_keeps_the_one_that_was_there(base, disk):
     matcher = Matcher.load(base.model)
     matcher.save(disk / "model")

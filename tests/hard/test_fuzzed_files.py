@@ -18,6 +18,8 @@ from pairlight.data.readers import read_pairs
 from pairlight.evaluation.trec import read_qrels, read_run
 from pairlight.inference.encodings import Encodings
 from pairlight.text.vectors import load_vectors
+from pairlight.training.checkpoint import read_checkpoint
+from pairlight.training.loop import CHECKPOINT
 
 pytestmark = pytest.mark.hard
 FUZZED = settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -63,14 +65,22 @@ def load(kind, path):
         warnings.simplefilter("ignore")
         if kind == "model":
             Matcher.load(path).predict([("bama delo", "bama")])
+        elif kind == "encodings":
+            Encodings.load(path / "encodings", verify=True)
+        elif kind == "checkpoint":
+            read_checkpoint(path / CHECKPOINT)
         else:
             with Index.open(path) as index:
                 index.search("bama delo")
 
 
-@pytest.mark.parametrize("kind", ["model", "index"])
+@pytest.mark.parametrize("kind", ["model", "encodings", "checkpoint", "index"])
 def test_a_damaged_folder_loads_or_is_refused(kind, base, tmp_path):
-    source = {"model": base.model, "index": base.index}[kind]
+    source = {"model": base.model, "checkpoint": base.run / "training", "index": base.index}.get(kind)
+    if source is None:
+        source = tmp_path / "source"
+        source.mkdir()
+        shutil.copy(base.encodings, source / "encodings")
     files = sorted(path.relative_to(source) for path in source.rglob("*") if path.is_file())
 
     @settings(FUZZED, max_examples=100)

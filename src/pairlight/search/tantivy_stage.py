@@ -23,7 +23,7 @@ MAX_TERMS = 256  # distinct terms of a query that are searched for, so that the 
 _ANALYZER = "language"
 _SEGMENT_FILES = ("store", "term", "idx", "pos", "fieldnorm", "fast")
 _FOOTER = 1337
-_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EIO)
+_DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)
 
 
 class TantivyStage:
@@ -188,10 +188,7 @@ class TantivyStage:
         try:
             self.writer().commit()
         except ValueError as error:  # the disk is full, or a limit of the process is reached
-            found = next((number for number in _DISK_ERRORS if os.strerror(number) in str(error)), None)
-            if found is None:
-                raise
-            raise OSError(found, os.strerror(found), str(self.folder)) from None
+            raise self._disk_error(error) or error from None
         self.index.reload()
 
     @contextmanager
@@ -202,11 +199,16 @@ class TantivyStage:
         except InputError:
             raise
         except (ValueError, OSError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            raise self._damaged(_first_line(error)) from None
+            raise self._disk_error(error) or self._damaged(_first_line(error)) from None
         except BaseException as error:
             if type(error).__name__ != "PanicException":  # a BaseException of the binding that cannot be imported
                 raise
             raise self._damaged(_first_line(error)) from None
+
+    def _disk_error(self, error: Exception) -> OSError | None:
+        """What the system said of the disk, if an error of tantivy has it; readers need a lock file, so they write too."""
+        found = next((number for number in _DISK_ERRORS if os.strerror(number) in str(error)), None)
+        return None if found is None else OSError(found, os.strerror(found), str(self.folder))
 
     def _damaged(self, reason: str) -> InputError:
         return InputError(f"{self.folder} is damaged ({reason}): index the documents again.")
