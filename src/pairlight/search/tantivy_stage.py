@@ -206,7 +206,7 @@ class TantivyStage:
             raise self._damaged(_first_line(error)) from None
 
     def _disk_error(self, error: Exception) -> OSError | None:
-        """What the system said of the disk, if an error of tantivy has it; readers need a lock file, so they write too."""
+        """What the system said of the disk, if an error of tantivy has it; readers write too, a lock file."""
         found = next((number for number in _DISK_ERRORS if os.strerror(number) in str(error)), None)
         return None if found is None else OSError(found, os.strerror(found), str(self.folder))
 
