@@ -10,7 +10,8 @@ from benchmarks.clock import interleaved, seconds
 from benchmarks.workloads import fixed_length_pairs
 from pairlight.data.pairs import Pairs
 from pairlight.experiments.spec import in_paper_form
-from pairlight.inference.encodings import DTYPES, Encodings, agreement
+from pairlight.inference.agreement import agreement
+from pairlight.inference.encodings import DTYPES, Encodings
 from pairlight.matcher import Matcher
 
 MODELS: tuple[tuple[str, dict[str, Any]], ...] = (

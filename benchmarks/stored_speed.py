@@ -14,12 +14,10 @@ from pairlight.kernels.native.head import Head
 from pairlight.kernels.native.pair_features import WordTable
 from pairlight.kernels.native.stored_kmax import StoredRows, stored_kmax
 from pairlight.kernels.native.stored_words import StoredWords, WordScorer, text_products
-from pairlight.layers.stored import best_scores
 from pairlight.layers.subwords import static_units
 
 LEFT, RIGHT, DIM, CHANNELS, K = 10, 30, 100, 4, 5  # words of the query and of a text, of mv-lstm
 SUBWORDS, SUBWORD_K, HIDDEN = 20_000, 10, 50
-TOP = 10
 GOALS = {"cosine, fp32": 2.5, "tensor, fp32": 10.0, "late-interaction": 2.5}  # ms for 1,000 texts on AVX2
 
 Rows = list[dict[str, Any]]
@@ -77,14 +75,7 @@ def _sides(texts: int) -> dict[str, Callable[[], object]]:
     table = WordTable(units, norms, g.random(len(units)).astype(np.float32) + np.float32(0.1))
     words = StoredWords(ids, start, np.unique(ids), text_products(table, ids, start))
     head = _head(g, 9 + SUBWORD_K, 32)
-    scorer = partial(WordScorer, table, left, words, float(RIGHT), SUBWORD_K, head)
-    sides["late-interaction"] = lambda: scorer().scores()
-
-    def best() -> object:
-        own = scorer()
-        return best_scores(own.bounds, own.scores, TOP, texts)
-
-    sides[f"late-interaction, best {TOP}"] = best
+    sides["late-interaction"] = lambda: WordScorer(table, left, words, float(RIGHT), SUBWORD_K, head).scores()
     if texts <= 10_000:  # the vectors of more texts need gigabytes, which the words do not
         vectors = torch.from_numpy(units[ids]).view(texts, RIGHT, -1)
         sides["MaxSim in PyTorch, subwords"] = partial(_max_sim, torch.from_numpy(units[left]), vectors)

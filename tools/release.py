@@ -17,6 +17,20 @@ ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 PLATFORM = "manylinux_2_17_x86_64"
 MOST_BYTES = 4_000_000
+# The inference part of the test suite, which runs without PyTorch and without a compiler.
+TESTS = [
+    "batch",
+    "core",
+    "data",
+    "evaluation",
+    "explain",
+    "inference",
+    "models/test_numpy.py",
+    "search",
+    "serve",
+    "text",
+]
+TEST_PACKAGES = ["pytest", "hypothesis", "pandas"]
 ANSWERS = ["returns are free within thirty days", "the tracking page shows where your delivery is", "pay by card"]
 
 
@@ -70,7 +84,10 @@ def build(what: str, into: Path, **environment: str) -> Path:
 
 
 def check(file: Path) -> None:
-    """Install into a clean environment, rank with a ready-made model, and look which kernels are used."""
+    """Install into a clean environment, rank with a ready-made model, and look which kernels are used.
+
+    With native kernels, the inference part of the test suite runs there too.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         venv.create(folder / "venv", with_pip=True)
@@ -82,13 +99,24 @@ def check(file: Path) -> None:
         ranked = output(program, "rank", "qa-small", "where is my parcel", "answers.txt", "--json", folder=folder)
         best = json.loads(ranked)[0]["text"]
         kernels = json.loads(output(program, "doctor", "--json", folder=folder))["kernels"]
+        tested = ""
+        if PLATFORM in file.name:
+            run(str(programs / "pip"), "install", "--quiet", *constraints, f"{file}[search,serve]", *TEST_PACKAGES)
+            tested = run_tests(programs / "python")
     if best != ANSWERS[1]:
         sys.exit(f"{file.name} ranks {best!r} first.")
     if PLATFORM in file.name and not kernels["native"]:
         sys.exit(f"{file.name} does not use its kernels: {kernels['reason']}.")
     if "none-any" in file.name and kernels["native"]:
         sys.exit(f"{file.name} has native kernels.")
-    print(f"{file.name} works: {kernels['reason']}")
+    print(f"{file.name} works: {kernels['reason']}{tested}")
+
+
+def run_tests(python: Path) -> str:
+    """Run the inference part of the test suite on what is installed, and return its last line."""
+    tests = [f"tests/{name}" for name in TESTS]
+    printed = output(str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, folder=ROOT)
+    return f"; {printed.strip().splitlines()[-1]}"
 
 
 def run(*command: str, **environment: str) -> None:
@@ -106,7 +134,7 @@ def output(*command: str, folder: Path) -> str:
     environment["PATH"] = ""
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
+        sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 

@@ -114,13 +114,26 @@ def test_numbers_outside_of_their_limits_are_refused_even_with_fitting_checksums
     def unknown_word(arrays):
         arrays["ids" if "subwords" not in arrays else "subwords"][0] = 10**8
 
-    for change in (backwards, beyond, narrower, unknown_word):
+    def negative_word(arrays):
+        arrays["ids" if "subwords" not in arrays else "subwords"][0] = -5
+
+    for change in (backwards, beyond, narrower, unknown_word, negative_word):
         path.write_bytes(whole)
         with_arrays(path, change)
-        if change is unknown_word and matcher.name == "dssm":
-            continue  # matches in batches
         with pytest.raises(InputError):
             ranking(matcher, path)
+
+
+def test_a_negative_id_is_refused_where_words_of_a_model_s_own_table_are_matched_in_batches(tmp_path):
+    matcher = Matcher("late-interaction", units="words")
+    matcher.encode([*WORDS]).save(tmp_path / "encodings")
+
+    def negative_word(arrays):
+        arrays["ids"][0] = -5
+
+    with_arrays(tmp_path / "encodings", negative_word)
+    with pytest.raises(InputError, match="the id -5, and ids start at 0: encode the texts again"):
+        ranking(matcher, tmp_path / "encodings")
 
 
 def test_only_blocks_that_are_read_are_compared_with_their_checksums(case):

@@ -8,7 +8,8 @@ import torch
 
 from models.toy import CASES, Case, bare
 from pairlight import Collection, InputError, Matcher
-from pairlight.inference.encodings import Encodings, agreement
+from pairlight.inference.agreement import agreement
+from pairlight.inference.encodings import Encodings
 from pairlight.layers.stored import LEFT_OUT
 from pairlight.models import MODELS, model_class
 from pairlight.models.base import DualEncoder
@@ -209,16 +210,6 @@ def test_the_best_texts_are_those_of_all_scores_though_others_are_left_out(pairs
     np.testing.assert_array_equal(best[~left_out], every[~left_out])
     order = np.argsort(-every, kind="stable")[:10]
     assert [each["corpus_id"] for each in matcher.rank(QUERY, encodings, top_k=10)] == order.tolist()
-
-
-def test_the_best_texts_of_subwords_are_those_of_all_scores_though_others_are_left_out(monkeypatch):
-    monkeypatch.setattr("pairlight.layers.stored.LARGE", 100)
-    matcher = Matcher("late-interaction")
-    encodings = matcher.encode(collection(800))
-    every, best = matcher.score_encoded(QUERY, encodings), matcher.scorer.score_encoded(QUERY, encodings, top_k=5)
-    assert (best == LEFT_OUT).any()
-    order = np.argsort(-every, kind="stable")[:5]
-    assert [each["corpus_id"] for each in matcher.rank(QUERY, encodings, top_k=5)] == order.tolist()
 
 
 @pytest.mark.filterwarnings("ignore:.*words and were truncated")

@@ -161,5 +161,5 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
         words = StoredWords(ids, start, np.unique(ids), text_products(table, ids, start))
         for k in (0, 1, 10, 50):
             scorer = WordScorer(table, g.integers(0, 9, m), words, 3.0, k, head(9 + k))
-            scorer.scores(), scorer.bounds(), scorer.scores(texts)
+            scorer.scores(), scorer.scores(texts)
 print("clean on", *library.available())

@@ -34,17 +34,14 @@ def case(size: tuple[int, ...], k: int, seed: int, words: int = 30) -> tuple[Wor
 @pytest.mark.parametrize("choice", ["reference", *WIDTHS])
 @settings(max_examples=25, deadline=None)
 @given(sizes, st.integers(0, 10**6), st.sampled_from([0, 1, 10, 50]))
-def test_the_scores_are_those_of_the_features_and_no_score_exceeds_its_bound(
-    choice: str, size: tuple[int, ...], seed: int, k: int
-) -> None:
+def test_the_scores_are_those_of_the_features(choice: str, size: tuple[int, ...], seed: int, k: int) -> None:
     with forced(choice):
         scorer, f = case(size, k, seed)
-        found, bounds = scorer.scores(), scorer.bounds()
+        found = scorer.scores()
     layers = scorer.head
     double = Head(*(x if isinstance(x, float) else x.astype(np.float64) for x in layers))
     size_of_terms = 1 + np.abs(layers.linear).sum() + (np.abs(layers.out) @ np.abs(layers.hidden)).sum()
     np.testing.assert_allclose(found, double.score(f), rtol=0, atol=2e-6 * size_of_terms)
-    assert (bounds >= found).all()
 
 
 @on_every_width

@@ -42,7 +42,8 @@ def encode(
     from pairlight.core.storage import is_folder
     from pairlight.data.blocks import plan_blocks
     from pairlight.data.columns import Column, TableColumns
-    from pairlight.inference.encodings import agreement, check_dtype
+    from pairlight.inference.agreement import agreement
+    from pairlight.inference.encodings import check_dtype
     from pairlight.matcher import Matcher
 
     check_dtype(dtype)

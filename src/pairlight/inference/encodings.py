@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,34 +12,26 @@ from numpy.typing import NDArray
 from pairlight.core.checked_file import CHECKSUMS, CheckedFile, DamagedFileError, write_checked
 from pairlight.core.errors import InputError
 from pairlight.core.progress import Progress
-from pairlight.evaluation.classification import spearman
 from pairlight.inference.scoring import (
     MAX_CELLS,
     count_fitting,
     device_of,
     encode_texts,
-    score_pairs,
     to_numpy,
     without_gradients,
 )
 from pairlight.kernels.native.stored_kmax import StoredRows
 from pairlight.kernels.native.stored_words import StoredWords
 from pairlight.layers.backends import array_namespace
-from pairlight.layers.collate import collate
 from pairlight.layers.ragged import Ragged, RaggedTokens
 from pairlight.layers.stored import Stored, unit_factors
-from pairlight.layers.types import EncodedText, Seq
 from pairlight.models.base import DualEncoder
 from pairlight.text.tokenizer import TokenizedTexts
-
-if TYPE_CHECKING:
-    from pairlight.inference.scorer import Scorer
 
 FORMAT = "pairlight-encodings-5"
 DTYPES: dict[str, type[np.generic]] = {"fp32": np.float32, "fp16": np.float16, "int8": np.int8}
 CHUNK = 4096  # texts encoded at a time
 BLOCK = 2**14  # rows matched at a time: fewer cost more calls, more do not fit in the cache
-TOP = 10
 
 Array = NDArray[Any]
 
@@ -151,6 +143,8 @@ class Encodings:
         reach = np.inf if self.reach is None else float(self.reach[0])
         rows = StoredRows(self.x, self.start, self.scale, self.factors, reach)
         ids, start = (self.subwords, self.subwords_start) if self.x.shape[1] else (self.ids, self.start)
+        if ids is not None and ids.min(initial=0) < 0:  # words beyond the vocabulary have higher ids
+            raise InputError(f"A stored word has the id {ids.min()}, and ids start at 0: encode the texts again.")
         if ids is None or start is None or self.products is None:
             return Stored(rows, None)
         return Stored(rows, StoredWords(ids, start, _distinct(ids), self.products))
@@ -309,64 +303,6 @@ def encode_right_texts(
     )
 
 
-def score_encodings(
-    model: DualEncoder[Any], query: TokenizedTexts, encodings: Encodings, top: int | None = None
-) -> NDArray[np.float32]:
-    """The score of one left text with every encoded text; LEFT_OUT for some not among the best `top`."""
-    model.eval()
-    if not len(encodings):
-        return np.zeros(0, np.float32)
-    with without_gradients(model):
-        scorer, stored = model.stored_scorer(), encodings.stored
-        u = model.encode_left(collate(query, np.array([0]), device_of(model)))
-        own = u.own if isinstance(u, EncodedText) else u
-        length, like = (own.x.shape[1], own.x) if isinstance(own, Seq) else (1, own)
-        if encodings.x.shape[1] != (0 if model.stores_words else like.shape[-1]):
-            raise InputError("These encodings have vectors of another size than the model: encode the texts again.")
-        if model.stores_words and (scorer is None or stored.words is None):
-            return _score_words(model, query, encodings)
-        if scorer is not None and (stored.words is not None or not model.reads_subwords):
-            return scorer.scores(u, stored, top)
-        scores = [to_numpy(model.match(u, block.all())) for block in encodings.blocks(length, like)]
-    return np.concatenate(scores).astype(np.float32, copy=False)
-
-
-def _score_words(model: DualEncoder[Any], query: TokenizedTexts, encodings: Encodings) -> NDArray[np.float32]:
-    """The scores of a model that looks the vectors of stored words up."""
-    if encodings.ids is None:
-        raise InputError("These encodings have no words: encode the texts again.")
-    ids, start = np.concatenate([query.ids, encodings.ids]), np.concatenate([[0], query.start[1] + encodings.start])
-    numbers = np.arange(1, len(encodings) + 1)
-    return score_pairs(model, TokenizedTexts(ids, start, 0), np.zeros_like(numbers), numbers)
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How well the ranking by encodings of lower precision agrees with that by fp32, as a mean over queries."""
-
-    dtype: str
-    spearman: float  # correlation of the two rankings
-    top: float  # share of the ten best texts that both rankings have
-    queries: int
-    texts: int
-
-
-def agreement(scorer: "Scorer", encodings: Encodings, queries: Sequence[str], dtype: str) -> Agreement:
-    """Rank with fp32 encodings and with the same ones stored as `dtype`, and compare."""
-    if encodings.dtype != "fp32":
-        raise InputError(f"These encodings are {encodings.dtype}: compare fp32 encodings with lower precision.")
-    if not queries or len(encodings) < 2:
-        raise InputError("Give at least one query and two encoded texts to compare rankings.")
-    lower = encodings.astype(dtype)
-    found = []
-    for query in queries:
-        a, b = (scorer.score_encoded(query, each) for each in (encodings, lower))
-        best = [set(np.argsort(-scores, kind="stable")[:TOP].tolist()) for scores in (a, b)]
-        found.append((spearman(a, b), len(best[0] & best[1]) / len(best[0])))
-    correlation, top = np.mean(found, axis=0).tolist()
-    return Agreement(dtype, correlation, top, len(queries), len(encodings))
-
-
 def check_dtype(dtype: str) -> None:
     if dtype not in DTYPES:
         raise InputError(f"dtype={dtype!r} is not one of {', '.join(DTYPES)}.", option="dtype")
@@ -390,9 +326,7 @@ def _rows(x: Array, scale: NDArray[np.float32] | None, parts: int) -> dict[str, 
 
 def _distinct(ids: NDArray[np.int32]) -> NDArray[np.int32]:
     """The ids that occur, ascending."""
-    if not len(ids) or ids.min() < 0:
-        return np.unique(ids)
-    found = np.zeros(int(ids.max()) + 1, np.bool_)
+    found = np.zeros(int(ids.max(initial=0)) + 1, np.bool_)
     found[ids] = True
     return np.flatnonzero(found).astype(np.int32)
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from pairlight.core.errors import InputError
 from pairlight.core.progress import Progress
 from pairlight.data.pairs import Pairs
-from pairlight.inference.encodings import Encodings, check_dtype, encode_right_texts, score_encodings
+from pairlight.inference.encodings import Encodings, check_dtype, encode_right_texts
 from pairlight.inference.scoring import TextNumbers, score_pairs, to_numpy
+from pairlight.inference.stored_scoring import score_encodings
 from pairlight.layers.backends import array_namespace
 from pairlight.models.base import DualEncoder, PairModel
 from pairlight.text.checks import check_text, check_texts

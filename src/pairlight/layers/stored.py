@@ -17,7 +17,7 @@ from pairlight.layers.types import EncodedText, Seq
 
 Scores = NDArray[np.float32]
 LEFT_OUT = np.finfo(np.float32).min  # the score of a text that is known not to be among the best
-LARGE = 4096  # texts from which leaving some out saves more than their bounds cost
+LARGE = 4096  # texts from which leaving some out saves more than choosing them costs
 FIRST = 64  # texts that are scored before any is left out
 
 
@@ -73,7 +73,7 @@ class KMaxScorer:
         if base is None or top is None:
             return some(None)
         most = np.float32(self._most(own, offset, factors.relu, stored.rows))
-        return best_scores(lambda: base + most, some, top, len(base))
+        return best_scores(base + most, some, top)
 
     def _most(self, u: Any, offset: Any, relu: bool, rows: StoredRows) -> float:
         """A number that no score exceeds: no product is larger than that of the lengths of its factors."""
@@ -98,16 +98,16 @@ class WordsScorer:
         return text_products(self.table(np.unique(ids)), ids, start)
 
     def scores(self, u: Seq, stored: Stored, top: int | None = None) -> Scores:
+        # No text is left out: to bound a score takes most of what the score takes.
         to_numpy = array_namespace(u.ids).to_numpy
-        return self.of_words(to_numpy(u.ids)[0, to_numpy(u.mask)[0]], stored, top)
+        return self.of_words(to_numpy(u.ids)[0, to_numpy(u.mask)[0]], stored)
 
-    def of_words(self, left_ids: NDArray[np.int64], stored: Stored, top: int | None = None) -> Scores:
+    def of_words(self, left_ids: NDArray[np.int64], stored: Stored) -> Scores:
         words = stored.words
         if words is None:
             raise TypeError("There are no words.")
         table = self.table(np.concatenate([words.distinct, left_ids]))
-        scorer = WordScorer(table, left_ids, words, self.average_length, self.k, self.head)
-        return scorer.scores() if top is None else best_scores(scorer.bounds, scorer.scores, top, len(words.start) - 1)
+        return WordScorer(table, left_ids, words, self.average_length, self.k, self.head).scores()
 
 
 class SumScorer:
@@ -128,17 +128,14 @@ class SumScorer:
         return self.own.added(u.own, stored, self.words.of_words(left_ids, stored), top)
 
 
-def best_scores(
-    bound: Callable[[], Scores], score: Callable[[NDArray[np.int64] | None], Scores], top: int, texts: int
-) -> Scores:
+def best_scores(bounds: Scores, score: Callable[[NDArray[np.int64] | None], Scores], top: int) -> Scores:
     """The scores of all texts that could be among the best `top`, and LEFT_OUT for those whose bounds are too low.
 
     The texts with the highest bounds are scored first. Then no text is scored whose bound is lower than `top` scores.
     """
     first = max(2 * top, FIRST)
-    if texts < max(LARGE, 4 * first):
+    if len(bounds) < max(LARGE, 4 * first):
         return score(None)
-    bounds = bound()
     order = np.argpartition(-bounds, first)[:first]
     scores = np.full(len(bounds), LEFT_OUT, np.float32)
     scores[order] = score(order)

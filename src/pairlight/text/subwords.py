@@ -34,7 +34,7 @@ _SPACE = np.int32(29871).tobytes()  # the subword of a single space, for a text 
 _SPECIAL = ["<unk>", "<s>", "</s>"]
 _FIX = "copy the folder of the model again, or install wordllama again"
 _CHUNK = 1024  # texts tokenized at a time
-_CACHE_BYTES = 2**25  # of the words whose ids are kept, so that any mix of texts has bounded memory
+_CACHE_BYTES = 2**23  # of the words whose ids are kept, so that any mix of texts has bounded memory
 _WORD_BYTES = 200  # of a short word in the cache, with its ids
 _MAX_CHARACTERS = 32  # read per subword that is kept, so that the cost of a long text has a bound
 

@@ -52,7 +52,7 @@ class _Texts(ctypes.Structure):
 
     _fields_ = (
         *pointers("cells", "facts", "left_ids", "left_weights", "ids", "start", "products", "texts"),
-        *numbers("vocabulary", "words", "tokens", "count", "stride", "k", "bound", "threads"),
+        *numbers("vocabulary", "words", "tokens", "count", "stride", "k", "threads"),
         ("fixed", ctypes.c_double),
         ("by_word", ctypes.c_double),
         ("head", HeadFields),
@@ -109,11 +109,7 @@ class WordScorer:
 
     def scores(self, texts: NDArray[np.int64] | None = None) -> NDArray[np.float32]:
         """The scores of all texts, or of some."""
-        return self._run(texts, False) if self.native else self._reference(texts)
-
-    def bounds(self) -> NDArray[np.float32]:
-        """Numbers that no score exceeds, found faster than the scores."""
-        return self._run(None, True) if self.native else self._reference(None)
+        return self._run(texts) if self.native else self._reference(texts)
 
     @cached_property
     def _cells(self) -> tuple[Array, Array]:
@@ -145,7 +141,7 @@ class WordScorer:
         native.run("word_cells", np.float32, call)
         return cells, facts
 
-    def _run(self, texts: NDArray[np.int64] | None, bound: bool) -> NDArray[np.float32]:
+    def _run(self, texts: NDArray[np.int64] | None) -> NDArray[np.float32]:
         stored, native = self.stored, self.native
         if native is None:
             raise TypeError("There are no native kernels.")
@@ -165,7 +161,6 @@ class WordScorer:
             count=len(scores),
             stride=cells.shape[1],
             k=self.k,
-            bound=bound,
             threads=library.threads(),
             fixed=K1 * (1 - B),
             by_word=K1 * B / self.average_length,

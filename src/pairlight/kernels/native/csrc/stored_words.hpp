@@ -100,10 +100,10 @@ struct StoredWords {
   const int64_t *start;        // text t has the tokens start[t] to start[t + 1]
   const float *products;       // [all texts, 3]: the lengths of its sum and of its weighted sum, and the sum of its weights
   const int64_t *texts;        // [count] the texts to score, or null for all
-  int64_t vocabulary, words, tokens, count, stride, k, bound, threads;
+  int64_t vocabulary, words, tokens, count, stride, k, threads;
   double fixed, by_word;  // BM25 divides by tf + fixed + by_word * R
   Head head;
-  float *scores;  // [count]; upper bounds of them if `bound` is set
+  float *scores;  // [count]
 };
 
 class StoredWordsRun {
@@ -133,14 +133,14 @@ class StoredWordsRun {
   struct Memory {
     Buffer<V> rows, weights, matches;
     Buffer<I> ids;
-    Buffer<float> columns, found, features, low;
+    Buffer<float> columns, found, features;
     Buffer<int64_t> ignored;
     float total;
     explicit Memory(const StoredWordsRun &self)
         : rows(self.vectors), weights(self.vectors), matches(self.vectors), ids(self.vectors), columns(self.longest),
-          found(SOME + 2 * L), features(NUMBERS + self.call.k), low(NUMBERS + self.call.k), ignored(self.call.k) {}
+          found(SOME + 2 * L), features(NUMBERS + self.call.k), ignored(self.call.k) {}
     bool complete() const {
-      return rows && weights && matches && ids && columns && found && features && low && ignored;
+      return rows && weights && matches && ids && columns && found && features && ignored;
     }
   };
 
@@ -170,7 +170,7 @@ class StoredWordsRun {
     const int n = int(call.start[text + 1] - call.start[text]), m = int(call.words);
     const float *products = call.products + text * 3;
     Quad sums = {};
-    float largest = -INFINITY, same = 0;
+    float same = 0;
     for (int j = 0; j < n; j++) {
       if (uint32_t(ids[j]) >= uint64_t(call.vocabulary)) return false;
       const float *facts = call.facts + int64_t(ids[j]) * FACTS;
@@ -178,7 +178,6 @@ class StoredWordsRun {
       memcpy(&own, facts, sizeof own);
       sums += own;
       memory.columns[j] = facts[4], same += facts[5];
-      largest = facts[4] > largest ? facts[4] : largest;
     }
     float *f = memory.features;
     f[0] = sums[0] / products[0], f[1] = sums[1] / products[1];
@@ -208,29 +207,6 @@ class StoredWordsRun {
       similar += memory.ids[w] < 0 ? zero : memory.weights[w] * most;
     }
     f[2] = sum<float>(similar) / memory.total;
-    if (call.bound) {
-      float *low = memory.low;
-      memcpy(low, f, NUMBERS * sizeof(float));
-      // All cells but the largest are at most the second largest of a row or of a column.
-      const float *rows = (const float *)(V *)memory.rows;
-      float first_row = -INFINITY, second = -INFINITY, first_column = -INFINITY, smallest = m < call.k ? -1.001f : INFINITY;
-      for (int i = 0; i < m; i++) {
-        const float x = rows[i];
-        if (x > first_row) second = first_row > second ? first_row : second, first_row = x;
-        else second = x > second ? x : second;
-        smallest = x < smallest ? x : smallest;
-      }
-      for (int j = 0; j < n; j++) {
-        const float x = memory.columns[j];
-        if (x > first_column) second = first_column > second ? first_column : second, first_column = x;
-        else second = x > second ? x : second;
-      }
-      if (int64_t(m) * n < call.k) second = second > 0 ? second : 0, smallest = smallest < 0 ? smallest : 0;
-      for (int64_t q = 0; q < call.k; q++) f[NUMBERS + q] = second, low[NUMBERS + q] = smallest;
-      if (call.k && int64_t(m) * n > 0) low[NUMBERS] = f[NUMBERS] = largest;
-      score = call.head.bound(low, f);
-      return true;
-    }
     if (call.k) best(ids, n, memory, f + NUMBERS);
     score = call.head.score(f);
     return true;
