@@ -56,7 +56,7 @@ test-cluster: $(READY) $(RAY)
 wheel: $(RELEASE)
 	$(BIN)/python tools/release.py
 
-# Also the source distribution; each is installed into a clean environment and tried.
+# Also the source distribution; each is installed into a clean environment and tried, without PyTorch and a compiler.
 release-check: $(RELEASE)
 	$(BIN)/python tools/release.py --check
 

@@ -19,18 +19,11 @@ PLATFORM = "manylinux_2_17_x86_64"
 MOST_BYTES = 4_000_000
 # The inference part of the test suite, which runs without PyTorch and without a compiler.
 TESTS = [
-    "batch",
-    "core",
-    "data",
-    "evaluation",
-    "explain",
-    "inference",
-    "models/test_numpy.py",
-    "search",
-    "serve",
-    "text",
+    *("batch", "core", "data", "evaluation", "explain", "inference", "models/test_numpy.py", "search", "serve", "text"),
+    "cli/test_without_torch.py",
 ]
 TEST_PACKAGES = ["pytest", "hypothesis", "pandas"]
+QUERY = "where is my parcel"
 ANSWERS = ["returns are free within thirty days", "the tracking page shows where your delivery is", "pay by card"]
 
 
@@ -96,12 +89,17 @@ def check(file: Path) -> None:
         run(str(programs / "pip"), "install", "--quiet", *constraints, str(file))
         (folder / "answers.txt").write_text("\n".join(ANSWERS), encoding="utf-8")
         program = str(programs / "pairlight")
-        ranked = output(program, "rank", "qa-small", "where is my parcel", "answers.txt", "--json", folder=folder)
+        ranked = output(program, "rank", "qa-small", QUERY, "answers.txt", "--json", folder=folder)
         best = json.loads(ranked)[0]["text"]
         kernels = json.loads(output(program, "doctor", "--json", folder=folder))["kernels"]
         tested = ""
         if PLATFORM in file.name:
             run(str(programs / "pip"), "install", "--quiet", *constraints, f"{file}[search,serve]", *TEST_PACKAGES)
+            output(program, "explain", "qa-small", QUERY, ANSWERS[1], "--html", "page.html", folder=folder)
+            output(program, "index", "answers.txt", "--out", "index", folder=folder)
+            found = json.loads(output(program, "search", "index", QUERY, "--json", folder=folder))["hits"]
+            if found[0]["text"] != ANSWERS[1] or "</html>" not in (folder / "page.html").read_text(encoding="utf-8"):
+                sys.exit(f"{file.name} does not search or explain.")
             tested = run_tests(programs / "python")
     if best != ANSWERS[1]:
         sys.exit(f"{file.name} ranks {best!r} first.")

@@ -143,13 +143,12 @@ def test_no_known_positive_is_drawn_as_a_negative(rows: list[Row], method: str) 
 
 
 def test_cosine_equals_that_of_tf_idf_vectors_by_scikit_learn() -> None:
-    from sklearn.feature_extraction.text import TfidfTransformer
-
+    transformer = pytest.importorskip("sklearn.feature_extraction.text").TfidfTransformer(smooth_idf=False)
     texts = ["a b b c", "b c d", "e", "...", "a a a e 猫", "c"]
     words = WordSplitter().words
     vocab = sorted({word for text in texts for word in words(text)})
     counts = np.array([[words(text).count(word) for word in vocab] for text in texts])
-    weights = TfidfTransformer(smooth_idf=False).fit_transform(counts).toarray()
+    weights = transformer.fit_transform(counts).toarray()
     scores = np.stack([_cosine(texts)(i) for i in range(len(texts))])
     np.testing.assert_allclose(scores, weights @ weights.T, rtol=1e-5, atol=1e-7)
 
@@ -161,6 +160,7 @@ def test_punctuation_does_not_make_texts_similar(method: str) -> None:
 
 
 def test_chinese_texts_are_similar_by_their_characters() -> None:
+    pytest.importorskip("bm25s")
     texts = ["我喜欢小猫", "小猫喜欢鱼", "天上有星星", "星星很明亮", "🐈", "🐕🐕"]
     with pytest.warns(UserWarning, match="No negative was found for 2 of 6 ranking lists; they are left out"):
         mined = rows_of(mine_negatives(Pairs.of([f"{i}" for i in range(6)], texts, [1.0] * 6), "bm25"))

@@ -89,6 +89,7 @@ def test_training_continues_from_a_folder_whatever_the_runtime(folder, monkeypat
 
 
 def test_the_runtime_is_chosen_by_the_environment(monkeypatch):
+    pytest.importorskip("torch")
     monkeypatch.delenv("PAIRLIGHT_RUNTIME", raising=False)
     assert inference_backend() == "torch"
     monkeypatch.setitem(__import__("sys").modules, "torch", None)

