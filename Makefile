@@ -111,6 +111,7 @@ $(HARD): $(READY)
 
 $(RAY): $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,cluster]'
+	-$(BIN)/pip install --quiet --constraint constraints.txt pyspark  # its test skips where it cannot be installed
 	touch $(RAY)
 
 # A browser and fonts for the tests of pages and images, tried once. Where they can't be installed, those tests skip.

@@ -1,11 +1,13 @@
-"""Pairs per CPU-second of a scoring job on Ray next to one process: python -m benchmarks.cluster FOLDER PAIRS.
+"""A scoring job on Ray with one and two CPUs next to one process: python -m benchmarks.cluster FOLDER PAIRS.
 
-CPU time is that of all processes of a job, start included, so that other work on the machine does not matter.
+CPU time is that of all processes of a job, start included, so that other work on the machine does not matter. Time by
+the clock needs two free cores; `between_blocks` is that from the first finished block to the last.
 """
 
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import threading
@@ -71,17 +73,41 @@ def measure(command: list[str]) -> dict[str, float]:
     return {"seconds": time.perf_counter() - started, "cpu": sum(known.values())}
 
 
+ON_RAY = """
+import sys, ray
+from pairlight.cli import main
+ray.init("local", num_cpus=int(sys.argv.pop(1)), include_dashboard=False, object_store_memory=200_000_000)
+main()
+"""
+
+
+def between_blocks(out: Path) -> float:
+    """Seconds from the first finished block to the last."""
+    times = sorted(path.stat().st_mtime for path in (out / "_done").iterdir())
+    return times[-1] - times[0]
+
+
 def main() -> None:
     folder, pairs = Path(sys.argv[1]), int(sys.argv[2])
     if not (folder / "pairs").exists():
         write_pairs(folder / "pairs", pairs)
-    score = [sys.executable, "-m", "pairlight", "score", "qa-small", str(folder / "pairs")]
+    here = [sys.executable, "-m", "pairlight"]
+    commands = {"one process": ([*here], ["--threads", "1"])}
+    for cpus in (1, 2):
+        commands[f"ray, {cpus} CPU"] = ([sys.executable, "-c", ON_RAY, str(cpus)], ["--cluster", "auto"])
     results = {}
-    for name, more in {"one process": ["--threads", "1"], "ray": ["--cluster", "auto"]}.items():
-        found = measure([*score, "--out", str(folder / name.replace(" ", "-")), *more])
-        results[name] = {**found, "pairs_per_cpu_second": pairs / found["cpu"]}
-    ratio = results["ray"]["pairs_per_cpu_second"] / results["one process"]["pairs_per_cpu_second"]
-    print(json.dumps({"pairs": pairs, **results, "ratio": ratio}, indent=2))
+    for name, (start, more) in commands.items():
+        out = folder / name.replace(" ", "-")
+        shutil.rmtree(out, ignore_errors=True)
+        found = measure([*start, "score", "qa-small", str(folder / "pairs"), "--out", str(out), *more])
+        results[name] = {**found, "between_blocks": between_blocks(out), "pairs_per_cpu_second": pairs / found["cpu"]}
+    alone, one, two = results.values()
+    ratios = {
+        "cpu": two["pairs_per_cpu_second"] / alone["pairs_per_cpu_second"],
+        "wall": one["seconds"] / two["seconds"],
+        "wall_between_blocks": one["between_blocks"] / two["between_blocks"],
+    }
+    print(json.dumps({"pairs": pairs, **results, "ratios": ratios}, indent=2))
 
 
 if __name__ == "__main__":

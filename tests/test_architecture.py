@@ -87,6 +87,15 @@ def test_only_training_and_the_torch_backend_import_pytorch_or_what_needs_it():
     assert not [file for file in importing if not file.startswith(allowed)]
 
 
+def test_only_the_cluster_package_imports_ray_and_it_stays_small():
+    importing = {
+        package_of(file) for file in modules() if {"ray", "pyspark"} & {name.split(".")[0] for name in imported(file)}
+    }
+    assert importing == {"cluster"}
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in (SOURCE / "cluster").glob("*.py"))
+    assert lines < 800
+
+
 def test_explanations_and_layers_do_not_know_models_by_name():
     base = {"pairlight.models", "pairlight.models.base", "pairlight.models.settings"}
     files = [file for file in modules() if package_of(file) in ("explain", "layers", "inference", "training")]

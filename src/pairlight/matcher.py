@@ -19,6 +19,7 @@ from pairlight.inference.encodings import Encodings
 from pairlight.inference.history import History
 from pairlight.inference.model_folder import TrainedModel, load_model, save_model
 from pairlight.inference.scorer import ModelScorer, Scores
+from pairlight.layers.backends import Backend
 from pairlight.models import DEFAULT_MODEL, model_class
 from pairlight.models.settings import check_settings
 from pairlight.text.checks import check_text, check_texts
@@ -235,9 +236,9 @@ class Matcher:
         save_model(Path(folder), self.trained, results=results, command=command, include_vectors=include_vectors)
 
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a model folder; nothing in it is executed."""
-        trained = load_model(Path(folder))
+    def load(cls, folder: str | Path, *, backend: Backend | None = None) -> Self:
+        """Read a model folder; nothing in it is executed. It runs on NumPy or PyTorch: see `inference_backend`."""
+        trained = load_model(Path(folder), backend)
         matcher = cls(trained.name, **trained.model.settings)
         matcher.history = trained.history
         matcher._served = _Served.of(trained)

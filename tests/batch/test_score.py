@@ -1,7 +1,9 @@
 """Scoring in blocks on one machine: all columns, every row once, bad rows aside, and resumable."""
 
 import json
-from dataclasses import replace
+import os
+import signal
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +12,7 @@ import pytest
 
 from cluster.jobs import write_table
 from pairlight import InputError, Matcher
-from pairlight.batch.job import finish_block, run_here, run_job
+from pairlight.batch.job import finish_block, load_matcher, run_here, run_job
 from pairlight.batch.score import ScoreJob
 from pairlight.core.folders import LOCK, locked_folder
 from pairlight.core.progress import ProgressReporter
@@ -36,7 +38,7 @@ def test_every_row_is_scored_once_and_all_columns_are_kept(tmp_path):
     assert found.column_names == ["n", "left", "right", "score", "probability"]
     assert found.select(["n", "left", "right"]).equals(given)
     pairs = list(zip(given["left"].to_pylist(), given["right"].to_pylist(), strict=True))
-    matcher = Matcher.load("qa-small")
+    matcher = load_matcher("qa-small")
     np.testing.assert_allclose(found["score"].to_numpy(), matcher.predict(pairs), rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(found["probability"].to_numpy(), matcher.predict(pairs, as_probability=True), atol=1e-6)
     assert report.counts == {"rows": 60, "bad": 0}
@@ -130,7 +132,27 @@ def test_a_row_that_the_model_fails_on_is_set_aside(tmp_path, monkeypatch):
     assert report.counts == {"rows": 20, "bad": 1}
     assert pq.read_table(tmp_path / "out")["n"].to_pylist() == [n for n in range(20) if n != 13]
     (bad,) = pq.read_table(tmp_path / "out" / "_bad").to_pylist()
-    assert (bad["n"], bad["bad_reason"]) == (13, "it cannot be scored (RuntimeError: no such luck).")
+    assert (bad["n"], bad["bad_reason"]) == (13, "the model fails on it (RuntimeError: no such luck).")
+
+
+@dataclass(frozen=True)
+class FatalJob(ScoreJob):
+    """The process ends where a text is `poison`."""
+
+    def predict(self, matcher, pairs):
+        if "poison" in pairs.texts:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().predict(matcher, pairs)
+
+
+def test_a_careful_job_finds_the_row_that_ends_its_process(tmp_path):
+    blocks = planned(write_table(tmp_path / "in", 1, 20, bad={13: "poison"}))
+    job = FatalJob("qa-small", str(tmp_path / "out"))
+    assert job.open(careful=True)(blocks[0]) == {"rows": 20, "bad": 1}
+    assert pq.read_table(tmp_path / "out")["n"].to_pylist() == [n for n in range(20) if n != 13]
+    (bad,) = pq.read_table(tmp_path / "out" / "_bad").to_pylist()
+    assert (bad["n"], bad["bad_row"]) == (13, 14)
+    assert "its process ended with exit code -9" in bad["bad_reason"]
 
 
 def test_blocks_are_row_groups_and_do_not_change_scores(tmp_path):

@@ -61,6 +61,23 @@ def test_texts_that_cannot_be_encoded_are_set_aside(tmp_path):
     assert pq.read_table(tmp_path / "out" / "_bad")["id"].to_pylist() == ["b"]
 
 
+def test_a_text_that_the_model_fails_on_is_set_aside(tmp_path, monkeypatch):
+    encode = Matcher.encode
+
+    def fails_on_poison(self, texts, **options):
+        if "poison" in (texts if isinstance(texts, list) else texts.texts):
+            raise RuntimeError("no such luck")
+        return encode(self, texts, **options)
+
+    monkeypatch.setattr(Matcher, "encode", fails_on_poison)
+    pq.write_table(pa.table({"id": ["a", "b", "c"], "text": ["one", "poison", "two"]}), tmp_path / "t.parquet")
+    assert encoded(tmp_path / "t.parquet", tmp_path / "out").counts == {"rows": 3, "bad": 1}
+    (bad,) = pq.read_table(tmp_path / "out" / "_bad").to_pylist()
+    assert (bad["id"], bad["bad_reason"]) == ("b", "the model fails on it (RuntimeError: no such luck).")
+    made = Encodings.load(tmp_path / "out" / "part-000000.encodings")
+    assert [made.text_id(i) for i in range(len(made))] == ["a", "c"]
+
+
 @pytest.fixture
 def shards(source, tmp_path):
     pytest.importorskip("tantivy")

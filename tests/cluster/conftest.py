@@ -1,6 +1,8 @@
 """Several Ray nodes on one machine, each a set of real processes that a test can take away."""
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -63,3 +65,48 @@ def when() -> Callable[[Callable[[], bool], Callable[[], object]], threading.Thr
 
 def files_in(folder: Path) -> int:
     return len(os.listdir(folder)) if folder.is_dir() else 0
+
+
+def training_processes(node) -> list[int]:
+    """The processes of a node that train."""
+    (raylet,) = (process.process.pid for process in node.all_processes["raylet"])
+    found = []
+    for path in Path("/proc").iterdir():
+        try:
+            parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            if parent == raylet and b"RayTrainWorker" in (path / "cmdline").read_bytes():
+                found.append(int(path.name))
+        except (OSError, ValueError, IndexError):
+            continue
+    return found
+
+
+def pairlight(*arguments: object) -> str:
+    """Run a command, which must succeed, and return what it prints."""
+    done = subprocess.run([sys.executable, "-m", "pairlight", *map(str, arguments)], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+class SmallDisk:
+    """A file system in memory that holds a few files; only root can make one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self.mount("-t", "tmpfs", "-o", "size=64k", "tmpfs")
+
+    def mount(self, *arguments: str) -> None:
+        done = subprocess.run(["mount", *arguments, str(self.folder)], capture_output=True)
+        if done.returncode:
+            pytest.skip("a file system cannot be mounted here")
+
+    def enlarge(self) -> None:
+        self.mount("-o", "remount,size=10m")
+
+
+@pytest.fixture
+def small_disk(tmp_path) -> Iterator[SmallDisk]:
+    made = SmallDisk(tmp_path / "disk")
+    yield made
+    subprocess.run(["umount", str(made.folder)], check=True)

@@ -3,12 +3,15 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from cluster.conftest import files_in
+from cli.helpers import write_pairs
+from cluster.conftest import files_in, pairlight
 from cluster.jobs import slow_answer
 from experiments.work import answer
 from pairlight.cluster.executor import RayExecutor
@@ -97,3 +100,33 @@ def test_trials_run_on_the_cluster_and_continue_in_the_same_study(nodes, tmp_pat
     assert best.trials == 4
     assert best.dev["MAP"] >= first.dev["MAP"]
     assert json.loads((tmp_path / "settings.json").read_text())["settings"]["dim"] == 4
+
+
+def test_a_comparison_whose_driver_was_killed_is_continued_and_has_local_results(nodes, when, tmp_path):
+    nodes.add(2)
+    pairs = write_pairs(tmp_path / "pairs.tsv", overlap(60, seed=0))
+    command = ["compare", pairs, "--models", "lstm-rnn,bm25", "--seeds", 2, "--epochs", 2, "--vectors", "none"]
+    on_ray = [*command, "--out", tmp_path / "ray", "--cluster", nodes.address]
+    driver = subprocess.Popen([sys.executable, "-m", "pairlight", *map(str, on_ray)], stderr=subprocess.DEVNULL)
+    when(lambda: files_in(tmp_path / "ray" / "runs") >= 1, driver.kill).join()
+    driver.wait()
+    kept = {path: path.stat().st_mtime_ns for path in (tmp_path / "ray" / "runs").glob("*.json")}
+    assert kept
+    pairlight(*on_ray)
+    assert all(path.stat().st_mtime_ns == when_written for path, when_written in kept.items())
+    pairlight(*command, "--out", tmp_path / "here", "--jobs", 1)
+
+    def rows(name: str) -> list[dict]:
+        found = json.loads((tmp_path / name / "leaderboard.json").read_text())["rows"]
+        return [{key: row[key] for key in ("model", "seeds", "test", "dev", "std")} for row in found]
+
+    assert rows("ray") == rows("here")
+    assert [row["seeds"] for row in rows("ray")] == [2, 2]
+
+
+def test_a_paper_is_reproduced_on_a_cluster_with_the_results_of_local_processes(nodes, tmp_path):
+    nodes.add(2)
+    command = ["reproduce", "mv-lstm-sc", "--models", "BM25,Random Guess", "--data", "sotu", "--json"]
+    found = json.loads(pairlight(*command, "--out", tmp_path / "ray", "--cluster", nodes.address))
+    expected = json.loads(pairlight(*command, "--out", tmp_path / "here", "--jobs", 1))
+    assert found["tables"] == expected["tables"]

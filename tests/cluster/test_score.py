@@ -1,16 +1,19 @@
 """Batch scoring while nodes, workers and drivers die: nothing is lost or duplicated, and scores are equal."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from cluster.conftest import files_in
-from cluster.jobs import FullDiskJob, SlowJob, write_table
+from cluster.conftest import OBJECT_STORE, files_in
+from cluster.jobs import FullDiskJob, FullStore, PoisonJob, SlowJob, StragglerJob, write_table
 from pairlight.batch.job import run_here, run_job
 from pairlight.cluster.blocks import ray_runner
 from pairlight.core.progress import ProgressReporter
@@ -89,13 +92,47 @@ def test_a_driver_that_was_killed_continues_where_it_stopped(nodes, when, tmp_pa
 
 
 def test_a_slow_worker_does_not_hold_back_blocks_of_others(nodes, tmp_path):
-    run = Run(tmp_path, seconds=0.0)
-    slow, _ = nodes.add(), nodes.add()
-    for process in slow.live_processes():
-        if process[0] == "raylet":
-            os.setpriority(os.PRIO_PROCESS, process[1].pid, 19)  # its workers inherit the lowest priority
+    run = Run(tmp_path, seconds=3.0)
+    run.job = StragglerJob("qa-small", str(run.out), seconds=3.0, attempts=str(run.attempts))
+    nodes.add(2)
     run.on(nodes.address)
     run.check()
+    assert len(run.pids) == FILES
+    assert min(map(run.pids.count, set(run.pids))) < FILES / 3  # the slow worker had few of them
+
+
+def test_a_row_that_kills_its_worker_is_found_and_the_rest_is_scored(nodes, tmp_path):
+    run = Run(tmp_path, seconds=0.0)
+    poisoned = write_table(tmp_path / "poisoned", FILES, ROWS, bad={100: "poison"})
+    run.blocks = [replace(block, path=block.path.replace(str(run.source), str(poisoned))) for block in run.blocks]
+    run.job = PoisonJob("qa-small", str(run.out), attempts=str(run.attempts))
+    nodes.add(2)
+    assert run.on(nodes.address).counts == {"rows": FILES * ROWS, "bad": 1}
+    found, expected = pq.read_table(run.out), run.expected
+    assert found.column_names == expected.column_names
+    kept = [n for n in range(FILES * ROWS) if n != 100]
+    assert found["n"].to_pylist() == kept
+    assert np.allclose(found["score"].to_numpy(), expected["score"].to_numpy()[kept], rtol=1e-6, atol=1e-6)
+    (bad,) = pq.read_table(run.out / "_bad").to_pylist()
+    assert (bad["n"], bad["bad_row"]) == (100, 21)
+    assert "its process ended" in bad["bad_reason"]
+
+
+def test_a_full_object_store_does_not_stop_a_job(nodes, tmp_path):
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    run = Run(tmp_path, seconds=0.0)
+    nodes.add()
+    ray.init(address=nodes.address, logging_level="ERROR")
+    stores = []
+    for node in ray.nodes():  # more than each of them holds: Ray has to write objects to disk
+        place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+        stores.append(ray.remote(num_cpus=0, scheduling_strategy=place)(FullStore).remote(2 * OBJECT_STORE))
+    assert ray.get([store.size.remote() for store in stores]) == [2 * OBJECT_STORE] * 2
+    run.on(nodes.address)
+    run.check()
+    assert ray.get([store.size.remote() for store in stores]) == [2 * OBJECT_STORE] * 2
 
 
 def test_bad_rows_go_to_a_side_file_and_the_rest_is_scored(nodes, tmp_path):
@@ -110,7 +147,22 @@ def test_bad_rows_go_to_a_side_file_and_the_rest_is_scored(nodes, tmp_path):
     assert "NUL" in bad[2]["bad_reason"]
 
 
-def test_a_full_disk_is_one_line_and_the_job_continues_when_there_is_room(nodes, tmp_path):
+def test_a_full_disk_is_one_line_and_the_job_continues_when_there_is_room(nodes, small_disk, tmp_path):
+    run = Run(tmp_path, seconds=0.0)
+    nodes.add()
+    run.out = small_disk.folder / "out"
+    run.job = replace(run.job, out=str(run.out))
+    with pytest.raises(OSError, match="No space left on device") as full:
+        run.on(nodes.address)
+    assert full.value.errno == errno.ENOSPC
+    assert 0 < run.finished < FILES
+    small_disk.enlarge()
+    assert run.on(nodes.address).resumed
+    run.check()
+    assert not [path for path in run.out.iterdir() if path.name.startswith(".")]  # nothing half written is left
+
+
+def test_a_file_that_cannot_grow_is_one_line_and_the_job_continues_when_it_can(nodes, tmp_path):
     run = Run(tmp_path, seconds=0.0)
     nodes.add()
     full = tmp_path / "full"

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from cli.helpers import write_pairs
+from cluster.conftest import training_processes
 from pairlight import Matcher
 from pairlight.cluster.train import ClusterTraining, train_on_cluster
 from pairlight.core.errors import InputError
@@ -39,20 +40,6 @@ def same(a: Matcher, b: Matcher) -> bool:
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
-def workers_of(node) -> list[int]:
-    """The processes of a node that train."""
-    (raylet,) = (process.process.pid for process in node.all_processes["raylet"])
-    found = []
-    for path in Path("/proc").iterdir():
-        try:
-            parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            if parent == raylet and b"RayTrainWorker" in (path / "cmdline").read_bytes():
-                found.append(int(path.name))
-        except (OSError, ValueError, IndexError):
-            continue
-    return found
-
-
 def test_two_workers_give_the_same_weights_again_and_after_a_worker_was_killed(nodes, when, tmp_path):
     node = nodes.add(2)
     first = trained(tmp_path / "a", nodes.address)
@@ -61,7 +48,7 @@ def test_two_workers_give_the_same_weights_again_and_after_a_worker_was_killed(n
     killed: list[int] = []
 
     def kill() -> None:
-        killed.extend(workers_of(node)[:1])
+        killed.extend(training_processes(node)[:1])
         os.kill(killed[0], signal.SIGKILL)
 
     killer = when(checkpoint.exists, kill)
@@ -92,14 +79,15 @@ def test_a_stopped_training_continues_with_another_number_of_workers(nodes, when
     dev = write_pairs(tmp_path / "dev.tsv", DEV)
     command = [sys.executable, "-m", "pairlight", "train", str(pairs), "--dev", str(dev), "--out", str(tmp_path / "m")]
     command += ["--model", "mv-lstm", "--set", "hidden=4", "--set", "dim=6", "--vectors", "none", "--epochs", "3"]
-    command += ["--patience", "0", "--cluster", nodes.address]
+    checkpoint = tmp_path / "shared" / "checkpoint.safetensors"
+    command += ["--patience", "0", "--cluster", nodes.address, "--checkpoints", f"file://{checkpoint.parent}"]
     driver = subprocess.Popen([*command, "--workers", "2"])
-    when((tmp_path / "m" / "training" / "checkpoint.safetensors").exists, driver.kill).join()
+    when(checkpoint.exists, driver.kill).join()
     driver.wait()
     done = subprocess.run([*command, "--workers", "1", "--resume"], capture_output=True, text=True, check=True)
     assert "Saved to" in done.stdout
     assert len(Matcher.load(tmp_path / "m").history.epochs) == 3
-    assert not (tmp_path / "m" / "training" / "checkpoint.safetensors").exists()
+    assert not checkpoint.exists()
 
 
 def test_bad_input_of_a_worker_is_one_clear_line(nodes, tmp_path):

@@ -1,10 +1,11 @@
-"""Without Ray, a cluster is one clear line; the function for Spark needs only pandas."""
+"""Without Ray or a cluster, the error is one clear line; the function for Spark needs only pandas."""
 
 import sys
 
 import pytest
 
-from pairlight import InputError, Matcher
+from pairlight import InputError
+from pairlight.batch.job import load_matcher
 from pairlight.cluster.connect import connected
 from pairlight.cluster.spark import score_udf
 
@@ -18,11 +19,17 @@ def test_a_cluster_without_ray_names_the_extra(monkeypatch):
         pass
 
 
+def test_an_address_where_nothing_answers_is_an_error_at_once():
+    pytest.importorskip("ray", reason="the extra cluster is not installed")
+    with pytest.raises(InputError, match=r"There is no Ray cluster at 127\.0\.0\.1:1 "), connected("127.0.0.1:1"):
+        pass
+
+
 def test_the_function_for_spark_adds_scores_to_data_frames():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"n": [1, 2], "left": ["where is my parcel", ""], "right": ["it is here", "no"]})
     (found,) = score_udf("qa-small")(iter([frame]))
     assert list(found.columns) == ["n", "left", "right", "score"]
-    expected = Matcher.load("qa-small").predict([("where is my parcel", "it is here")])[0]
+    expected = load_matcher("qa-small").predict([("where is my parcel", "it is here")])[0]
     assert found["score"][0] == pytest.approx(expected)
     assert pd.isna(found["score"][1])

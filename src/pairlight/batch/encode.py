@@ -1,12 +1,14 @@
 """Encodes the texts of Parquet files block by block, into a folder of encodings that are ranked as one."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from pairlight.batch.job import Counts, ProcessBlock, set_aside
+from pairlight.batch.isolate import in_child, isolate
+from pairlight.batch.job import Counts, ProcessBlock, load_matcher, set_aside
 from pairlight.core.errors import InputError
 from pairlight.core.notes import first_of_each_kind
 from pairlight.core.storage import join, write_file
@@ -33,19 +35,15 @@ class EncodeJob:
     id: str | None = None
 
     def identity(self) -> dict[str, Any]:
-        from pairlight.matcher import Matcher
-
-        matcher = Matcher.load(self.model)
+        matcher = load_matcher(self.model)
         matcher.encode(["a"], dtype=self.dtype)  # an error now if the model cannot encode
         settings = {name: value for name, value in asdict(self).items() if name not in ("model", "out")}
         return {"job": "encode", "model": matcher.scorer.fingerprint(), **settings}
 
-    def open(self) -> ProcessBlock:
-        from pairlight.matcher import Matcher
+    def open(self, careful: bool = False) -> ProcessBlock:
+        return partial(self._process, load_matcher(self.model), set(), careful)
 
-        return partial(self._process, Matcher.load(self.model), set())
-
-    def _process(self, matcher: "Matcher", warned: set[str], block: Block) -> Counts:
+    def _process(self, matcher: "Matcher", warned: set[str], careful: bool, block: Block) -> Counts:
         texts: list[str] = []
         ids: list[str] = []
         bad: list[tuple[pa.Table, int, dict[int, str]]] = []
@@ -57,14 +55,25 @@ class EncodeJob:
                 for i, text in enumerate(found)
                 if (fault := text_fault(text)) is not None
             }
+            if careful:
+
+                def attempt(at: Sequence[int], found: list[str] = found) -> int:
+                    return len(matcher.encode([found[i] for i in at], dtype=self.dtype))
+
+                all(isolate(in_child(attempt), [i for i in range(len(found)) if i not in faults], faults))
             names = found if self.id is None else values_of(table.column(self.id))
             texts += [text for i, text in enumerate(found) if i not in faults]
             ids += [str(name) for i, name in enumerate(names) if i not in faults]
             if faults:
                 bad.append((table, rows, faults))
             rows += len(table)
-        with first_of_each_kind(warned):
-            encodings = matcher.encode(Collection(None if self.id is None else ids, texts), dtype=self.dtype)
+        try:
+            with first_of_each_kind(warned):
+                encodings = matcher.encode(Collection(None if self.id is None else ids, texts), dtype=self.dtype)
+        except Exception:  # whatever a text can cause: find it
+            if careful:
+                raise
+            return self._process(matcher, warned, True, block)
         with TemporaryDirectory() as folder, write_file(join(self.out, f"{block.name}{EXTENSION}")) as file:
             local = Path(folder, "encodings")
             encodings.save(local)

@@ -45,7 +45,7 @@ class IndexJob:
 
         return Matcher.load(self.model).scorer.fingerprint()
 
-    def open(self) -> ProcessBlock:
+    def open(self, careful: bool = False) -> ProcessBlock:
         return self._process
 
     def _process(self, block: Block) -> Counts:

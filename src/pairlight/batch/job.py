@@ -20,9 +20,12 @@ from pairlight.core.progress import ProgressReporter
 from pairlight.core.records import MAX_BYTES, RecordError, decode_file, decode_record, encode_record
 from pairlight.core.storage import exists, is_url, join, names_in, open_file, write_file
 from pairlight.data.blocks import Block, blocks_digest
+from pairlight.layers.backends import Backend, inference_backend
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from pairlight.matcher import Matcher
 
 FORMAT = 1  # of the job and of markers
 JOB, DONE, BAD = "_job.json", "_done", "_bad"
@@ -49,8 +52,11 @@ class BlockJob(Protocol):
         """What the result depends on besides the blocks; a folder is continued only by the same job."""
         ...
 
-    def open(self) -> ProcessBlock:
-        """Load what is needed, such as a model; the function writes the result of a block to `out`."""
+    def open(self, careful: bool = False) -> ProcessBlock:
+        """Load what is needed, such as a model; the function writes the result of a block to `out`.
+
+        If `careful`, the block has ended its process before: a model works in another one, to find the row.
+        """
         ...
 
 
@@ -88,6 +94,18 @@ def run_job(job: BlockJob, blocks: Sequence[Block], runner: Runner, reporter: Pr
             done += counts["rows"]
             reporter.update("Working", done / total, f"{done:,} of {total:,} rows")
     return JobReport(len(blocks), resumed, dict(sums))
+
+
+def job_backend() -> Backend:
+    """The library that models of jobs run on: NumPy, with which a process starts sooner and most models are faster."""
+    return inference_backend("numpy")
+
+
+def load_matcher(model: str) -> "Matcher":
+    """The model of a job."""
+    from pairlight.matcher import Matcher
+
+    return Matcher.load(model, backend=job_backend())
 
 
 def run_here(job: BlockJob, blocks: Sequence[Block]) -> Iterator[Counts]:

@@ -1,15 +1,16 @@
 """Scores the pairs of Parquet files block by block, into a folder of Parquet files."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairlight.batch.job import Counts, ProcessBlock, set_aside
+from pairlight.batch.isolate import in_child, isolate
+from pairlight.batch.job import Counts, ProcessBlock, load_matcher, set_aside
 from pairlight.core.notes import first_of_each_kind
 from pairlight.core.storage import join, write_file
 from pairlight.data.blocks import Block, read_block, values_of
@@ -37,17 +38,13 @@ class ScoreJob:
     as_label: bool = False
 
     def identity(self) -> dict[str, Any]:
-        from pairlight.matcher import Matcher
-
-        matcher = Matcher.load(self.model)
+        matcher = load_matcher(self.model)
         self.predict(matcher, Pairs.of(["a"], ["a"]))  # an error now if the model is not calibrated
         settings = {name: value for name, value in asdict(self).items() if name not in ("model", "out")}
         return {"job": "score", "model": matcher.scorer.fingerprint(), **settings}
 
-    def open(self) -> ProcessBlock:
-        from pairlight.matcher import Matcher
-
-        return partial(self._process, Matcher.load(self.model), set())
+    def open(self, careful: bool = False) -> ProcessBlock:
+        return partial(self._process, load_matcher(self.model), set(), careful)
 
     def predict(self, matcher: "Matcher", pairs: Pairs) -> dict[str, NDArray[np.float32]]:
         """The columns that are added."""
@@ -58,7 +55,9 @@ class ScoreJob:
             added[PREDICTED_LABEL] = matcher.predict(pairs, as_label=True)
         return added
 
-    def score_table(self, matcher: "Matcher", table: "pa.Table") -> "tuple[pa.Table, dict[int, str]]":
+    def score_table(
+        self, matcher: "Matcher", table: "pa.Table", careful: bool = False
+    ) -> "tuple[pa.Table, dict[int, str]]":
         """The rows that can be scored, with their scores, and what is wrong with each of the others by its number."""
         import pyarrow as pa
 
@@ -74,7 +73,7 @@ class ScoreJob:
             return self.predict(matcher, Pairs.of(*([side[i] for i in rows] for side in sides)))
 
         good = [i for i in range(len(table)) if i not in faults]
-        parts = list(_isolate(predict, good, faults))
+        parts = list(isolate(in_child(predict) if careful else predict, good, faults))
         if faults:
             table = table.take(pa.array([i for i in good if i not in faults], pa.int64()))
         for name in self.columns:
@@ -88,7 +87,7 @@ class ScoreJob:
         wanted = {PROBABILITY: self.probability, PREDICTED_LABEL: self.as_label}
         return [self.score_column, *(name for name, is_wanted in wanted.items() if is_wanted)]
 
-    def _process(self, matcher: "Matcher", warned: set[str], block: Block) -> Counts:
+    def _process(self, matcher: "Matcher", warned: set[str], careful: bool, block: Block) -> Counts:
         from pyarrow.parquet import ParquetWriter
 
         bad: list[tuple[pa.Table, int, dict[int, str]]] = []
@@ -97,28 +96,10 @@ class ScoreJob:
             writer = None
             for table in read_block(block):
                 with first_of_each_kind(warned):
-                    scored, faults = self.score_table(matcher, table)
+                    scored, faults = self.score_table(matcher, table, careful)
                 writer = writer or stack.enter_context(ParquetWriter(file, scored.schema))
                 writer.write_table(scored)
                 if faults:
                     bad.append((table, rows, faults))
                 rows += len(table)
         return {"rows": rows, "bad": set_aside(self.out, block, bad)}
-
-
-Part = TypeVar("Part")
-
-
-def _isolate(predict: Callable[[Sequence[int]], Part], rows: Sequence[int], faults: dict[int, str]) -> Iterator[Part]:
-    """The predictions of these rows in parts; rows that the model fails on are put into `faults` instead."""
-    if not rows:
-        return
-    try:
-        yield predict(rows)
-    except Exception as error:  # whatever a text can cause: one row must not stop a job of a day
-        if len(rows) == 1:
-            faults[rows[0]] = f"it cannot be scored ({type(error).__name__}: {error})."
-            return
-        middle = len(rows) // 2
-        yield from _isolate(predict, rows[:middle], faults)
-        yield from _isolate(predict, rows[middle:], faults)

@@ -1,5 +1,6 @@
 """`pairlight cluster`: check a Ray cluster."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,14 +20,19 @@ def group() -> None:
 @cluster.command("check", cls=Command)
 def check(
     address: Annotated[str, typer.Option("--cluster", help="Address of the cluster; auto for the one here.")] = "auto",
+    shared: Annotated[
+        Path | None,
+        typer.Option("--shared", exists=True, file_okay=False, help="Folder that all nodes share, for the tiny jobs."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Print what every node has, whether versions agree, and whether tiny jobs run."""
+    """Print what every node has, whether versions agree, and whether a tiny job of each kind runs."""
     from pairlight.cluster.check import check_cluster
 
-    reports, faults = check_cluster(address)
+    reports, jobs = check_cluster(address, shared)
+    faults = {name: fault for name, fault in jobs.items() if fault}
     if as_json:
-        print_json({"nodes": [report.as_dict() for report in reports], "faults": faults})
+        print_json({"nodes": [report.as_dict() for report in reports], "jobs": list(jobs), "faults": faults})
     else:
         for report in reports:
             print(
@@ -35,9 +41,9 @@ def check(
             )
             for fault in report.faults:
                 print(f"{'':15} differs from this machine: {fault}")
-        for fault in faults:
-            print(fault)
-        if not faults:
-            print("A scoring job and an experiment have run.")
+        for name in jobs:
+            print(f"{name:15} {faults.get(name, 'runs')}")
+        if faults and len(reports) > 1 and shared is None:
+            print("Jobs need a folder that all nodes share: give it with --shared.")
     if faults or any(report.faults for report in reports):
         raise typer.Exit(BAD_INPUT)

@@ -61,6 +61,13 @@ def train(
         typer.Option("--workers", min=1, max=MAX_JOBS, help="Number of processes that train together."),
     ] = 1,
     cluster: Cluster = None,
+    checkpoints: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoints",
+            help="With --cluster: folder or URL for checkpoints that all nodes reach.  [default: in --out]",
+        ),
+    ] = None,
     device: Annotated[str, typer.Option("--device", help="Device: cpu, cuda or mps.")] = "cpu",
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     overwrite: Overwrite = False,
@@ -79,15 +86,23 @@ def train(
     """
     if workers > 1 and cluster is None:
         raise InputError("Several workers train on a cluster: give --cluster auto for one on this machine.")
+    if checkpoints is not None and cluster is None:
+        raise InputError(
+            "Checkpoints are in --out unless training is on a cluster: give --cluster.", option="checkpoints"
+        )
     given = _read_tuned(tuned, model)
     options = given["options"] | options
     TrainingConfig.of({}, options)  # checks the options of the settings file
     folder = out / _TRAINING
+    from pairlight.core.storage import delete_file, exists, is_url, join
     from pairlight.data.pair_blocks import is_large
     from pairlight.datasets.catalog import DATASETS
 
+    shared = checkpoints if checkpoints and is_url(checkpoints) else str(Path(checkpoints or folder).resolve())
+    checkpoint = join(shared, _CHECKPOINT)
+
     def is_model(out: Path) -> bool:
-        return (out / "config.json").exists() or (resume and (folder / _CHECKPOINT).exists())
+        return (out / "config.json").exists() or (resume and exists(checkpoint))
 
     with output_folder(out, overwrite=overwrite or resume, is_complete=is_model, what="a model") as interrupted:
         large = data not in DATASETS and is_large(data)
@@ -103,7 +118,7 @@ def train(
                 splits, options = columns.read_training(data, dev, test, options, reporter)
                 train_pairs = splits["train"]
             if interrupted and not overwrite:
-                resume = (folder / _CHECKPOINT).is_file()
+                resume = exists(checkpoint)
                 from_where = "its last checkpoint" if resume else "the start: it has no checkpoint yet"
                 reporter.say(f"An earlier run in {out} was stopped. Continuing it from {from_where}.")
         config = TrainingConfig.of({}, options)
@@ -127,7 +142,7 @@ def train(
             matcher.fit(train_pairs, dev_pairs, init=start, device=device, folder=folder, resume=resume, **options)
         else:
             matcher = _fit_on_cluster(
-                matcher, train_pairs, dev_pairs, start, options, folder, device, cluster, workers, resume
+                matcher, train_pairs, dev_pairs, start, options, folder, shared, device, cluster, workers, resume
             )
         history = matcher.history
         if not history.epochs:  # the folder may have the log of an earlier model
@@ -137,7 +152,7 @@ def train(
             results["test"] = matcher.evaluate(test_pairs)
         matcher.save(out, results={name: result.metrics for name, result in results.items()}, command=command_line())
         if not history.interrupted:
-            (folder / _CHECKPOINT).unlink(missing_ok=True)
+            delete_file(checkpoint)
     if as_json:
         evaluations = {name: result.as_dict() for name, result in results.items()}
         about = {"best": history.best, "start": history.start, "baseline": history.baseline, "notes": matcher.notes}
@@ -167,6 +182,7 @@ def _fit_on_cluster(
     init: str | None,
     options: dict[str, Any],
     folder: Path,
+    shared: str,
     device: str,
     cluster: str,
     workers: int,
@@ -174,6 +190,7 @@ def _fit_on_cluster(
 ) -> "Matcher":
     """Train on a cluster, and load what came of it."""
     from pairlight.cluster.train import ClusterTraining, train_on_cluster
+    from pairlight.core.storage import delete_folder, join
     from pairlight.data.pair_blocks import PairBlocks, write_pair_blocks
     from pairlight.data.splits import split
     from pairlight.matcher import Matcher
@@ -185,16 +202,14 @@ def _fit_on_cluster(
     else:
         if dev is None:
             pairs, dev = split(pairs, (0.9, 0.1), seed=TrainingConfig.of({}, options).seed)
-        source = write_pair_blocks(pairs, str(folder.resolve() / "pairs"))
-    training = ClusterTraining(
-        matcher.name, matcher.settings, options, init, source, dev, str(folder.resolve()), device
-    )
+        source = write_pair_blocks(pairs, join(shared, "pairs"))
+    training = ClusterTraining(matcher.name, matcher.settings, options, init, source, dev, shared, device)
     out = folder / "trained"
     train_on_cluster(training, cluster, workers, resume, out)
     trained = Matcher.load(out)
     trained.dev = dev
     shutil.rmtree(out)
-    shutil.rmtree(folder / "pairs", ignore_errors=True)
+    delete_folder(join(shared, "pairs"))
     return trained
 
 

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import socket
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 AUTO = "auto"
 OBJECT_STORE = 200_000_000  # bytes of a local cluster: blocks are read and written by the workers themselves
 
+CONNECT_SECONDS = 10.0
+
 Files = dict[str, bytes]
 
 
@@ -27,6 +31,7 @@ def connected(address: str) -> "Iterator[ModuleType]":
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # Ray would otherwise hide GPUs from workers that ask for none, and warns that it will stop doing so.
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        os.environ.setdefault("RAY_task_oom_retries", "3")  # for ever by default
         os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # DDP warns of parameters that are always used
         import ray
     except ImportError:
@@ -45,16 +50,39 @@ def connected(address: str) -> "Iterator[ModuleType]":
 
 def _init(ray: "ModuleType", address: str) -> None:
     quiet: dict[str, Any] = {"logging_level": logging.ERROR}
+    found = address if address != AUTO else os.environ.get("RAY_ADDRESS") or _started_here()
+    if found is None:
+        ray.init("local", include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
+        return
     try:
-        ray.init(address=address, **quiet)
+        if not _answers(found):  # Ray itself would wait for minutes
+            raise ConnectionError("nothing answers there")
+        ray.init(address=found, **quiet)
     except ConnectionError as error:
-        if address != AUTO:
-            reason = str(error).splitlines()[0]
-            raise InputError(
-                f"There is no Ray cluster at {address} ({reason}): start one with `ray start --head`, or use auto.",
-                option="cluster",
-            ) from None
-        ray.init(include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
+        reason = str(error).splitlines()[0]
+        raise InputError(
+            f"There is no Ray cluster at {found} ({reason}): start one with `ray start --head`, or use auto.",
+            option="cluster",
+        ) from None
+
+
+def _started_here() -> str | None:
+    """The address of the cluster that `ray start` has started on this machine, if it still runs."""
+    note = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray", "ray_current_cluster")
+    address = note.read_text().strip() if note.is_file() else ""
+    return address if address and _answers(address) else None
+
+
+def _answers(address: str) -> bool:
+    """Whether something listens at host:port; other kinds of addresses are left to Ray."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or "/" in host:
+        return True
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

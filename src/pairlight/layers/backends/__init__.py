@@ -32,12 +32,12 @@ _RUNTIMES: dict[str, Backend] = {"light": "numpy", "torch": "torch"}
 _BACKEND: ContextVar[Backend] = ContextVar("backend", default="torch")
 
 
-def inference_backend() -> Backend:
-    """The library that trained models run on: NumPy without PyTorch or with PAIRLIGHT_RUNTIME=light, else PyTorch."""
+def inference_backend(preferred: Backend = "torch") -> Backend:
+    """The library that trained models run on: that of PAIRLIGHT_RUNTIME, else `preferred`; NumPy without PyTorch."""
     choice = os.environ.get(_RUNTIME) or None
     if choice not in (None, *_RUNTIMES):
         raise InputError(f"{_RUNTIME}={choice} is not known: use {' or '.join(_RUNTIMES)}, or unset it.")
-    return _RUNTIMES[choice] if choice else "torch" if find_spec("torch") else "numpy"
+    return _RUNTIMES[choice] if choice else preferred if find_spec("torch") else "numpy"
 
 
 def threads() -> int:
@@ -46,9 +46,9 @@ def threads() -> int:
     return n
 
 
-def set_threads(n: int) -> None:
+def set_threads(n: int, backend: Backend | None = None) -> None:
     """Set the number of threads that trained models use."""
-    _module(inference_backend()).set_threads(n)
+    _module(backend or inference_backend()).set_threads(n)
 
 
 def array_namespace(x: Any) -> Any:
