@@ -52,6 +52,7 @@ def _init(ray: "ModuleType", address: str) -> None:
     quiet: dict[str, Any] = {"logging_level": logging.ERROR}
     found = address if address != AUTO else os.environ.get("RAY_ADDRESS") or _started_here()
     if found is None:
+        os.environ.setdefault("RAY_worker_niceness", "0")  # by default, workers wait for everything else on the machine
         ray.init("local", include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
         return
     try:
