@@ -24,7 +24,7 @@ def served():
 
 
 def test_the_pages_of_an_index_of_shards_search_and_explain(tmp_path):
-    parts = {"a": Document("1", ANSWER), "b": Document("2", "returns are free")}
+    parts = {"part-000000": Document("1", ANSWER), "part-000001": Document("2", "returns are free")}
     for name, document in parts.items():
         Index.create(tmp_path / name, [document], model=None).close()
     write_manifest(tmp_path, Manifest("hybrid", "en", "qa-small", complete=True, shards=tuple(parts)))
