@@ -1,5 +1,6 @@
 """A disk that is full: every writing command ends in one clear line and loses nothing, and the next one continues."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -40,15 +41,11 @@ def disk(tmp_path):
 
 def fill(disk, leave=0):
     """Fill the disk up to `leave` bytes."""
-    with open(disk / "filler", "wb") as file:
-        try:
+    with open(disk / "filler", "wb", buffering=0) as file:
+        with contextlib.suppress(OSError):
             while True:
                 file.write(b"x" * 4096)
-                file.flush()
-        except OSError:
-            pass
-        size = file.tell()
-    os.truncate(disk / "filler", max(0, size - leave))
+        file.truncate(max(0, file.tell() - leave))
 
 
 def pairlight(*arguments):
