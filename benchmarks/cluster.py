@@ -74,7 +74,9 @@ def measure(command: list[str]) -> dict[str, float]:
 
 
 ON_RAY = """
-import sys, ray
+import os, sys
+os.environ["RAY_worker_niceness"] = "0"  # as a cluster that pairlight starts
+import ray
 from pairlight.cli import main
 ray.init("local", num_cpus=int(sys.argv.pop(1)), include_dashboard=False, object_store_memory=200_000_000)
 main()

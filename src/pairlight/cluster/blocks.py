@@ -77,7 +77,7 @@ def _named(error: Any, block: Block) -> Exception:
     if isinstance(cause, InputError):
         return InputError(f"{cause} ({block.name})", option=cause.option)
     if isinstance(cause, OSError):
-        return OSError(cause.errno, f"{cause.strerror} ({block.name})")
+        return OSError(cause.errno, f"{cause.strerror or cause} ({block.name})")
     return cause
 
 
