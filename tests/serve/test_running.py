@@ -183,7 +183,7 @@ def test_what_cannot_be_served_is_one_line(models, tmp_path, monkeypatch, capsys
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert "choose another port. (option --port)" in message(models[1], "--port", taken.getsockname()[1])
+        assert "choose another host or port. (option --port)" in message(models[1], "--port", taken.getsockname()[1])
     shutil.copytree(models[1], tmp_path / "model")
     config = json.loads((tmp_path / "model" / "config.json").read_bytes())
     (tmp_path / "model" / "config.json").write_text(json.dumps(config | {"format": 99}), encoding="utf-8")

@@ -137,6 +137,12 @@ def test_the_script_is_told_from_a_sample_of_all_texts():
     assert choose_vectors(["a"] * 2000 + ["猫猫"] * 2000) == "skip-gram"
 
 
+def test_auto_is_skip_gram_for_plentiful_texts():
+    text = "word " * 100
+    assert choose_vectors([text] * 4999) == "wordllama"
+    assert choose_vectors([text] * 5000) == "skip-gram"
+
+
 @pytest.mark.parametrize("source", ["skip-gram", "glove-50d", "none", "file.txt"])
 def test_only_wordllama_has_vectors_of_words_that_are_not_in_the_vocabulary(source):
     assert oov_vectors(source, True) is None
