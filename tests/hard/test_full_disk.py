@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from cli.helpers import write_pairs
+from hard.hostile_files import SMALL as TINY
 from hard.hostile_files import Base
 from pairlight import Index, Matcher
 from serve.server import running
@@ -85,7 +86,7 @@ def commands(base, folder):
     rows = [f"{pairs.texts[i]}\t{pairs.texts[j]}" for i, j in zip(pairs.left[::4], pairs.right[::4], strict=True)]
     asked.write_text("left\tright\n" + "\n".join(rows) + "\n")
     return {
-        "train": ["train", base.pairs, "--init", "none", *SMALL, "--set", "hidden=4", "--out"],
+        "train": ["train", base.pairs, "--init", "none", *TINY, "--out"],
         "score": ["score", base.model, base.pairs, "--out"],
         "score folder": ["score", base.model, base.parquet, "--out"],
         "encode": ["encode", base.model, base.texts, "--out"],
