@@ -29,7 +29,7 @@ def test_what_no_browser_sends_is_not_an_origin(origin):
 
 
 def test_a_host_that_is_no_name_is_one_line():
-    for host in ("a" * 100, "a..b", "256.0.0.1"):
+    for host in ("a" * 100, "a..b", "256.0.0.1", "\udcff"):
         with pytest.raises(InputError, match=r"cannot be used .*: choose another host or port"):
             serve(ServerSettings(("qa-small",), host=host, port=0))
 

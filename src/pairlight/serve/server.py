@@ -55,7 +55,7 @@ def _listen(settings: ServerSettings) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((settings.host, settings.port))
-    except (OSError, ValueError) as error:  # a name that cannot be a host's is a ValueError
+    except (OSError, ValueError, TypeError) as error:  # a name that cannot be a host's is one of the last two
         listening.close()
         reason = getattr(error, "strerror", None) or error
         raise InputError(
