@@ -19,6 +19,7 @@ from pairlight.text.subwords import SUBWORDS, subword_vectors
 from pairlight.text.tokenizer import OovVectors
 
 VECTOR_SOURCES = ("auto", "wordllama", "skip-gram", "glove-50d", "none")
+PLENTIFUL = 500_000  # words of training texts from which on skip-gram vectors of them are better
 _SAMPLE = 1000  # texts that the script is told from
 _MAX_SUBWORDS = 16  # of a word
 _FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
@@ -68,7 +69,9 @@ def skip_gram(texts: Iterable[list[str]], words: Sequence[str], *, dim: int, see
 
 
 def choose_vectors(texts: Sequence[str]) -> str:
-    """The source of vectors that `auto` stands for: wordllama where most letters are Latin, else skip-gram."""
+    """The source of vectors that `auto` stands for: skip-gram for plentiful texts or another script, else wordllama."""
+    if sum(len(text.split()) for text in texts) >= PLENTIFUL:
+        return "skip-gram"
     step = max(1, len(texts) // _SAMPLE)
     letters = [letter for text in texts[::step] for letter in text[:200] if letter.isalpha()]
     latin = sum(letter < "\u0250" for letter in letters)

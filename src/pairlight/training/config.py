@@ -60,7 +60,7 @@ class TrainingConfig:
     vectors: str = option(
         "auto",
         "Initial word vectors: wordllama, skip-gram, glove-50d, none, or a file; auto: wordllama for texts in Latin "
-        "script, else skip-gram",
+        "script of fewer than 500,000 words, else skip-gram",
     )
     extra_words: int = option(
         50_000, "Words of pretrained vectors kept in addition to the training texts'", minimum=0, maximum=10_000_000
