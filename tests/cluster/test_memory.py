@@ -17,7 +17,7 @@ from pairlight import Matcher
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore")]
 
-FILES, LISTS, LENGTH = 48, 12_500, 600
+FILES, LISTS, LENGTH = 64, 12_500, 600  # 2 GB of text
 TRAIN = ["--model", "mv-lstm", "--set", "hidden=2", "--set", "dim=4", "--set", "evidence=false", "--vectors", "none"]
 TRAIN += ["--init", "none", "--epochs", "1", "--max-length", "4", "--batch", "256"]
 
@@ -53,7 +53,7 @@ def peak_memory(*arguments: object) -> int:
 
 def test_one_process_trains_and_scores_more_than_it_has_memory_for(pairs, tmp_path):
     dev, model = pairs.parent / "dev.parquet", tmp_path / "m"
-    assert peak_memory("train", pairs, "--dev", dev, "--out", model, "--threads", 1, *TRAIN) < 0.7 * size_of(pairs)
+    assert peak_memory("train", pairs, "--dev", dev, "--out", model, "--threads", 1, *TRAIN) < 0.75 * size_of(pairs)
     (epoch,) = Matcher.load(model).history.epochs
     assert np.isfinite(epoch.loss)
     assert peak_memory("score", model, pairs, "--out", tmp_path / "out", "--threads", 1) < 0.5 * size_of(pairs)
@@ -79,5 +79,5 @@ def test_no_worker_of_a_training_holds_all_pairs(nodes, pairs, tmp_path):
         done.set()
         watcher.join()
     assert len(peaks) == 2
-    assert max(peaks.values()) < 0.7 * size_of(pairs)
+    assert max(peaks.values()) < 0.75 * size_of(pairs)
     assert len(Matcher.load(tmp_path).history.epochs) == 1
