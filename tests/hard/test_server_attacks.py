@@ -1,6 +1,7 @@
 """A running server is attacked as an outsider would: it answers each attack, keeps its memory, and goes on serving."""
 
 import contextlib
+import functools
 import json
 import socket
 import threading
@@ -158,22 +159,24 @@ def test_clients_that_send_a_byte_a_second_are_ended_after_half_a_minute(server)
         "headers": b"GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: ",
         "body": b"POST /rerank HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n{",
     }
-    clients = {name: socket.create_connection(("127.0.0.1", port_of(server)), 5) for name in begun}
     answers = {}
-    for name, content in begun.items():
-        clients[name].sendall(content)
-        clients[name].settimeout(0.01)
-    started = time.monotonic()
-    while len(answers) < len(clients) and time.monotonic() - started < 60:
-        time.sleep(1)
-        for name in clients.keys() - answers.keys():
-            with contextlib.suppress(TimeoutError):
-                try:
-                    if name != "nothing":
-                        clients[name].sendall(b" ")
-                    answers[name] = clients[name].recv(1000)
-                except ConnectionError:
-                    answers[name] = b""
+    with contextlib.ExitStack() as stack:
+        connect = functools.partial(socket.create_connection, ("127.0.0.1", port_of(server)), 5)
+        clients = {name: stack.enter_context(connect()) for name in begun}
+        for name, content in begun.items():
+            clients[name].sendall(content)
+            clients[name].settimeout(0.01)
+        started = time.monotonic()
+        while len(answers) < len(clients) and time.monotonic() - started < 60:
+            time.sleep(1)
+            for name in clients.keys() - answers.keys():
+                with contextlib.suppress(TimeoutError):
+                    try:
+                        if name != "nothing":
+                            clients[name].sendall(b" ")
+                        answers[name] = clients[name].recv(1000)
+                    except ConnectionError:
+                        answers[name] = b""
     assert answers.keys() == clients.keys()
     assert time.monotonic() - started > 20
     assert all(not answer or answer.startswith(b"HTTP/1.1 408 ") for answer in answers.values())
