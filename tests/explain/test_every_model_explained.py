@@ -13,8 +13,9 @@ from explain.explained import LEFT, RIGHT, bare_case, explained, matcher
 from models.toy import CASES, Case
 from pairlight import Matcher
 from pairlight.evaluation.calibration import Calibration
+from pairlight.explain import attribution
 from pairlight.explain.data import Explanation
-from pairlight.explain.explain import explain_pair
+from pairlight.explain.explain import explain_pair, explain_words
 from pairlight.inference.scorer import ModelScorer
 from pairlight.layers.basic import Dropout, Linear
 from pairlight.layers.embedding import WordEmbedding
@@ -81,6 +82,30 @@ def test_leave_one_out_is_the_score_of_the_text_without_the_word(case):
     for side, number in (("left", 0), ("left", 6), ("right", 3), ("right", 5), ("right", 6)):
         expected = it.score - score_without(case, side, number)
         np.testing.assert_allclose(getattr(contributions, side)[number], expected, rtol=1e-3, atol=1e-4)
+
+
+@every_case
+def test_the_words_alone_have_the_contributions_of_the_whole_explanation(case):
+    it = explained(case)
+    left, right, contributions = explain_words(matcher(case).scorer, LEFT, RIGHT)
+    assert (left, right) == (it.left, it.right)
+    whole = it.contributions_by("leave-one-out")
+    for side in ("left", "right"):
+        np.testing.assert_allclose(getattr(contributions, side), getattr(whole, side), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["mv-lstm", "late-interaction"])
+def test_integrated_gradients_do_not_depend_on_how_many_copies_are_scored_at_a_time(name, monkeypatch):
+    case = FIRST[name]
+    found = []
+    for copies in (7, 1000):
+        monkeypatch.setattr(attribution, "COPIES", copies)
+        monkeypatch.setattr(attribution, "STEPS", (64,))
+        found.append(matcher(case).explain(LEFT, RIGHT).contributions_by("integrated-gradients"))
+    for side in ("left", "right"):
+        parts, whole = (getattr(each, side) for each in found)
+        np.testing.assert_allclose(parts, whole, rtol=1e-4, atol=1e-5)
+        assert np.abs(whole).max() > 1e-4
 
 
 @every_case

@@ -23,6 +23,7 @@ Floats = NDArray[np.floating]
 STEPS = (16, 64, 256)  # tried in this order until the residual is small enough
 TARGET_RESIDUAL = 0.02  # as a share of score - baseline: below this, no more steps are taken
 MAX_RESIDUAL = 0.1  # above this, the attributions are not used
+COPIES = 18  # of the pair that are scored at a time: the fewest steps, the baseline and the pair itself
 
 
 # Leave-one-out
@@ -136,13 +137,35 @@ def _gauss(steps: int) -> tuple[Any, Any]:
 
 
 def _integrate(trace: Trace, layers: Collection[Layer], steps: int) -> IntegratedGradients | None:
+    """The mean gradient on `steps` points of the way, a few copies of the pair at a time, so that memory is bounded."""
+    points, weights = _gauss(steps)
+    # The last two copies of the pair are the baseline and the pair itself.
+    alpha, weight = np.array([*(points + 1) / 2, 0.0, 1.0]), np.array([*weights / 2, 0.0, 0.0])
+    outputs: list[OutputAttribution] = []
+    for at in range(0, len(alpha), COPIES):
+        found = _scaled_gradients(trace, layers, alpha[at : at + COPIES], weight[at : at + COPIES])
+        if found is None:
+            return None
+        left, parts, scores = found
+        sums = [before.gradient for before in outputs] or [0.0] * len(parts)
+        outputs = [replace(part, gradient=part.gradient + total) for part, total in zip(parts, sums, strict=True)]
+    baseline, score = scores[-2:]
+    difference = score - baseline
+    residual = difference - sum(float(output.contributions.sum()) for output in outputs)
+    return IntegratedGradients(left, outputs, baseline, residual, difference)
+
+
+def _scaled_gradients(
+    trace: Trace, layers: Collection[Layer], scales: Floats, weights: Floats
+) -> tuple[Tokens, list[OutputAttribution], list[float]] | None:
+    """The weighted sum of the gradients with the layers' outputs multiplied by each scale; None if there are none.
+
+    Also the copies of the left text that the outputs belong to, and the score at each scale.
+    """
     import torch
 
-    points, weights = _gauss(steps)
     dtype = next((parameter.dtype for parameter in trace.model.parameters()), torch.float32)
-    # The last two copies of the pair are the baseline and the pair itself.
-    alpha = torch.tensor([*(points + 1) / 2, 0.0, 1.0], dtype=dtype, device=trace.left.ids.device)
-    weight = torch.tensor([*weights / 2, 0.0, 0.0], dtype=dtype, device=alpha.device)
+    alpha, weight = (torch.tensor(each, dtype=dtype, device=trace.left.ids.device) for each in (scales, weights))
     leaves: list[tuple[LayerCall, int, Array, Array]] = []
 
     def scale(layer: Layer, args: tuple[Any, ...], output: Any) -> Any:
@@ -167,10 +190,7 @@ def _integrate(trace: Trace, layers: Collection[Layer], steps: int) -> Integrate
         OutputAttribution(call, index, x, torch.zeros_like(x) if gradient is None else gradient.sum(0))
         for (call, index, x, _), gradient in zip(leaves, gradients, strict=True)
     ]
-    baseline, score = scores[-2:].tolist()
-    difference = score - baseline
-    residual = difference - sum(float(output.contributions.sum()) for output in outputs)
-    return IntegratedGradients(replay.left, outputs, baseline, residual, difference)
+    return replay.left, outputs, scores.tolist()
 
 
 def with_evidence(found: Contributions, left: Sequence[float], right: Sequence[float]) -> Contributions:

@@ -29,7 +29,7 @@ from pairlight.explain.mechanisms import explain_layers
 from pairlight.explain.mechanisms.evidence import evidence_of_subwords
 from pairlight.explain.mechanisms.findings import TracedPair
 from pairlight.explain.removal import Words, words_of_subwords
-from pairlight.explain.subwords import join_subwords
+from pairlight.explain.subwords import join_subwords, join_words
 from pairlight.explain.trace import Trace, differentiable, interaction_call, trace_pair
 from pairlight.inference.scorer import ModelScorer
 from pairlight.inference.scoring import device_of, without_gradients
@@ -54,6 +54,17 @@ def explain_pair(
     first = next((array for _, array in model.named_arrays()), np.zeros(0))
     with array_namespace(first).outside_inference_mode():  # the caller may use it, and it has no gradients
         return _explain(scorer, differentiable(model), left, right, words, calibration)
+
+
+def explain_words(scorer: ModelScorer, left: str, right: str) -> tuple[TextView, TextView, Contributions]:
+    """Both texts, and what their words contribute by leave-one-out: the fast part of an explanation."""
+    texts = text_view(scorer, left, "left"), text_view(scorer, right, "right")
+    tokenized = scorer.token_ids([left, right, ""])
+    words, subword_words = words_of_tokens(scorer, tokenized, texts)
+    found = leave_one_out(scorer, tokenized, words, subword_words)
+    if words is not None:
+        texts = join_words(texts[0], words[0]), join_words(texts[1], words[1])
+    return *texts, found
 
 
 def _explain(

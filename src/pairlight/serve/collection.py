@@ -79,7 +79,7 @@ def collection_routes(backend: Backend, queue: WorkQueue) -> Routes:
         record = found.as_dict()
         explanations = found.explanations if isinstance(found, Comparison) else (found,)
         for each, explanation in zip(record.get("explanations", [record]), explanations, strict=True):
-            each["relevant_spans"] = spans_of(explanation)
+            each["relevant_spans"] = spans_of(explanation.right, explanation.contributions[0])
         return Answer(record, len(texts), 0, model.name)
 
     async def put(request: Request) -> Answer:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
-from pairlight.explain.data import Comparison, Explanation
+from pairlight.explain.data import Comparison, Contributions, Explanation, TextView
+from pairlight.explain.explain import explain_words
 from pairlight.inference.ready_made import ready_made, resolve_model
 from pairlight.matcher import Matcher
 from pairlight.search.documents import Document
@@ -103,7 +104,9 @@ class ServedModel:
         """The parts of a text that contribute most to its score, by position."""
         if not text.strip():
             return []
-        return spans_of(self.matcher.explain(query[: self.max_characters], text[: self.max_characters]))
+        read = (each[: self.max_characters] for each in (query, text))
+        _, right, contributions = explain_words(self.matcher.scorer, *read)
+        return spans_of(right, contributions)
 
     def passages(self, query: str, documents: Sequence[Document]) -> list[str]:
         """What the model reads of these documents: of long ones, the passage that matches best."""
@@ -119,15 +122,14 @@ class ServedModel:
         return replace(explanation, notes=(*explanation.notes, note))
 
 
-def spans_of(explanation: Explanation) -> list[dict[str, Any]]:
-    """Neighbouring words with large contributions as spans in code points, at most `MAX_SPANS`."""
-    values = explanation.contributions[0].right if explanation.contributions else ()
-    largest = max(values, default=0.0)
+def spans_of(right: TextView, contributions: Contributions) -> list[dict[str, Any]]:
+    """Neighbouring words of a right text with large contributions as spans in code points, at most `MAX_SPANS`."""
+    largest = max(contributions.right)
     if largest <= 0:
         return []
     spans: list[dict[str, Any]] = []
     last = -2
-    for number, (word, value) in enumerate(zip(explanation.right.words, values, strict=True)):
+    for number, (word, value) in enumerate(zip(right.words, contributions.right, strict=True)):
         if value < SPAN_SHARE * largest:
             continue
         if number == last + 1:
