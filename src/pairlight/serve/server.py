@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 
 from pairlight.core.errors import InputError
-from pairlight.core.memory import return_freed_memory
+from pairlight.core.memory import return_freed_memory, share_memory_pools
 from pairlight.search.manifest import read_manifest
 from pairlight.serve.settings import ServerSettings
 
@@ -28,6 +28,7 @@ _BACKLOG = 2048  # connections that wait until they are accepted
 _ACCEPTED = 64  # connections accepted at a time, so that those that are closed already do not count as open
 _FILES = 4096  # open at a time, more than connections and the files of an index
 _RESTART_SECONDS = 1.0
+_POOLS = 2  # of memory, for all threads
 _RETURN_SECONDS = 5.0  # after which freed memory is given back again
 _CACHED_SHAPES = "64"  # for which PyTorch keeps compiled code; its 1024 took 0.5 MB for each explanation
 _SWITCH_SECONDS = 0.0005  # that the scoring thread runs on while the event loop waits; Python's 5 ms add up
@@ -70,6 +71,7 @@ def _run_worker(
     settings: ServerSettings, listening: socket.socket, on_ready: Callable[[str], object] | None = None
 ) -> int:
     """One process: an event loop, the scoring thread, and the models."""
+    share_memory_pools(_POOLS)
     sys.setswitchinterval(_SWITCH_SECONDS)
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", _CACHED_SHAPES)  # read when PyTorch is imported
     from pairlight.layers.backends import set_threads
