@@ -147,8 +147,9 @@ def _integrate(trace: Trace, layers: Collection[Layer], steps: int) -> Integrate
         if found is None:
             return None
         left, parts, scores = found
-        sums = [before.gradient for before in outputs] or [0.0] * len(parts)
-        outputs = [replace(part, gradient=part.gradient + total) for part, total in zip(parts, sums, strict=True)]
+        if outputs:
+            parts = [replace(a, gradient=a.gradient + b.gradient) for a, b in zip(parts, outputs, strict=True)]
+        outputs = parts
     baseline, score = scores[-2:]
     difference = score - baseline
     residual = difference - sum(float(output.contributions.sum()) for output in outputs)
