@@ -59,7 +59,7 @@ def test_a_full_disk_behind_standard_output_is_one_line():
         command = [sys.executable, "-m", "pairlight", "data", "list"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=100)
     assert done.returncode == 1
-    assert "No space left on device" in done.stderr
+    assert done.stderr.startswith("pairlight: Standard output cannot be written (No space left on device)")
     assert done.stderr.count("\n") == 1
 
 

@@ -12,6 +12,7 @@ import pytest
 from pairlight import Document, Index, Matcher
 from pairlight.core.errors import InputError
 from pairlight.search import index as index_module
+from pairlight.search import tantivy_stage, vector_stage
 from pairlight.search.manifest import MANIFEST, Manifest, is_index, read_manifest, write_manifest
 
 
@@ -59,6 +60,17 @@ def test_fields_can_be_filtered_by_and_pages_follow_each_other(index):
     assert ids(index.search("where is my parcel", where={"lang": "de"})) == ["de"]
     whole = ids(index.search("where is my parcel", top=4))
     assert ids(index.search("where is my parcel", top=2, offset=2)) == whole[2:]
+
+
+@pytest.mark.parametrize("first_stage", ["bm25", "vectors", "hybrid"])
+def test_candidates_of_any_size_take_bounded_memory(documents, tmp_path, monkeypatch, first_stage):
+    with Index.create(tmp_path / "i", documents, first_stage=first_stage, model=None) as index:
+        for module in (tantivy_stage, vector_stage):
+            monkeypatch.setattr(module, "MAX_BYTES", 150)
+        with pytest.raises(InputError, match="candidates of this search have more than 150 bytes: use a smaller first"):
+            index.search("the page that you choose returns", top=1, first=4)
+        assert len(index.search("the page that you choose returns", top=1, first=1)) == 1
+        assert index.update(documents) == len(documents)
 
 
 def test_an_id_that_exists_can_be_updated_but_not_added(index):

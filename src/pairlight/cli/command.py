@@ -10,6 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
+from pairlight.cli.streams import OUTPUT
 from pairlight.core.errors import InputError
 from pairlight.core.extras import naming_extras
 from pairlight.core.memory import is_out_of_memory
@@ -29,7 +30,8 @@ class Command(TyperCommand):
             except InputError as error:
                 raise _failed(BAD_INPUT, f"{error}{self._option_hint(error)}") from None
             except OSError as error:
-                if error.errno == errno.EPIPE:  # the reader of our output has closed it: typer ends quietly
+                # Typer ends quietly if the reader of our output has closed it; `standard_streams` names the output.
+                if error.errno == errno.EPIPE or error.filename == OUTPUT:
                     raise
                 path = f" ({error.filename})" if error.filename else ""
                 fix = "No file was left incomplete: free some space, or check the path."

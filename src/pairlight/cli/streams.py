@@ -6,18 +6,36 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+OUTPUT = "standard output"  # the name in errors
+
+
+class _Output(io.FileIO):
+    """Standard output, whose errors have its name, as those of files have theirs."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = OUTPUT
+            raise
 
 
 @contextmanager
 def standard_streams() -> Iterator[None]:
     """Make printing safe for the duration of the block, and end with one line if the output cannot be written."""
     _open_closed_streams()
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout is sys.__stdout__:
+        raw = _Output(sys.stdout.fileno(), "w", closefd=False)
+        written = io.BufferedWriter(raw)
+        sys.stdout = io.TextIOWrapper(written, sys.stdout.encoding, line_buffering=sys.stdout.line_buffering)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal with few characters shows the others as \\u...
     try:
         yield
-    except OSError as error:  # of --help and --version: commands turn their own into one line
+    except OSError as error:  # of standard output: commands turn those of files into one line
         _stop_writing()
         raise _failure(error) from None
     except SystemExit as stopped:

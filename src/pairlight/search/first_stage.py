@@ -7,6 +7,7 @@ from typing import Protocol
 from pairlight.core.errors import InputError
 from pairlight.search.documents import Document, Where, matches
 
+MAX_BYTES = 100_000_000  # of the candidates of a search in an index, so that its memory has a bound
 RANK_CONSTANT = 60  # of reciprocal rank fusion, from Cormack, Clarke and Büttcher, SIGIR 2009
 
 

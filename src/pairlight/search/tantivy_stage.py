@@ -8,12 +8,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from pairlight.core.errors import InputError
 from pairlight.search.analyzers import Analyzer
 from pairlight.search.documents import Document, Where, filter_terms, where_terms
-from pairlight.search.first_stage import Candidate
+from pairlight.search.first_stage import MAX_BYTES, Candidate
 
 if TYPE_CHECKING:
     import tantivy
@@ -47,8 +48,9 @@ class TantivyStage:
         builder.add_bytes_field("document", stored=True)  # text and fields as JSON, then the encoding if there is one
         self.schema = builder.build()
         folder.mkdir(parents=True, exist_ok=True)
+        self._links: TemporaryDirectory[str] | None = None if os.access(folder, os.W_OK) else _links_to(folder)
         with self._reading():
-            self.index = tantivy.Index(self.schema, str(folder))
+            self.index = tantivy.Index(self.schema, str(folder) if self._links is None else self._links.name)
             self.index.register_tokenizer(_ANALYZER, self.analyzer.tantivy)
             self.index.config_reader("manual")
             self.index.reload()
@@ -117,13 +119,12 @@ class TantivyStage:
         wanted = Query.boolean_query([(Occur.Must, Query.boolean_query(words)), *self._filters(where)])
         with self._reading():
             searcher = self.index.searcher()
-            return [
-                Candidate(_document(searcher.doc(address)), float(score))
-                for score, address in searcher.search(wanted, k, count=False).hits
-            ]
+            hits = searcher.search(wanted, k, count=False).hits
+            documents = _documents(searcher, [address for _, address in hits], MAX_BYTES)
+            return [Candidate(each, float(score)) for each, (score, _) in zip(documents, hits, strict=True)]
 
-    def lookup(self, ids: Sequence[str]) -> dict[str, Document]:
-        """The documents with these ids; those that are not there are left out."""
+    def lookup(self, ids: Sequence[str], max_bytes: int | None = None) -> dict[str, Document]:
+        """The documents with these ids; those that are not there are left out, and more than `max_bytes` refused."""
         from tantivy import Query
 
         if not ids:
@@ -131,8 +132,7 @@ class TantivyStage:
         with self._reading():
             searcher = self.index.searcher()
             found = searcher.search(Query.term_set_query(self.schema, "id", list(ids)), len(ids), count=False).hits
-            documents = (_document(searcher.doc(address)) for _, address in found)
-            return {each.id: each for each in documents}
+            return {each.id: each for each in _documents(searcher, [address for _, address in found], max_bytes)}
 
     def ids_where(self, where: Where, limit: int) -> list[str] | None:
         """The ids of all documents that pass the filter, None if there are more than `limit`."""
@@ -152,7 +152,7 @@ class TantivyStage:
             addresses = searcher.search(Query.all_query(), limit or max(1, searcher.num_docs), count=False).hits
         for _, address in addresses:
             with self._reading():
-                document = _document(searcher.doc(address))
+                (document,) = _documents(searcher, [address])
             yield document
 
     def writer(self) -> "tantivy.IndexWriter":
@@ -163,6 +163,8 @@ class TantivyStage:
         return self._writer
 
     def _open_writer(self) -> "tantivy.IndexWriter":
+        if self._links is not None:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(self.folder))
         try:
             return self.index.writer(HEAP, 1)
         except ValueError as error:
@@ -206,7 +208,7 @@ class TantivyStage:
             raise self._damaged(_first_line(error)) from None
 
     def _disk_error(self, error: Exception) -> OSError | None:
-        """What the system said of the disk, if an error of tantivy has it; readers write too, a lock file."""
+        """What the system said of the disk, if an error of tantivy has it."""
         found = next((number for number in _DISK_ERRORS if os.strerror(number) in str(error)), None)
         return None if found is None else OSError(found, os.strerror(found), str(self.folder))
 
@@ -222,10 +224,30 @@ def check_installed() -> None:
         raise InputError("Search needs the package tantivy: pip install 'pairlight[search]'.") from None
 
 
-def _document(stored: Any) -> Document:
-    content, *encoding = stored.get_all("document")
-    text, fields = json.loads(content)
-    return Document(stored.get_first("id"), text, fields, *encoding)
+def _links_to(folder: Path) -> "TemporaryDirectory[str]":
+    """Another folder with the same files, for one that cannot be written to: readers of tantivy write a lock file."""
+    links = TemporaryDirectory(prefix="pairlight-index-")
+    for path in (each for each in folder.iterdir() if each.suffix != ".lock"):
+        Path(links.name, path.name).symlink_to(path.resolve())
+    return links
+
+
+def _documents(
+    searcher: "tantivy.Searcher", addresses: "Sequence[tantivy.DocAddress]", max_bytes: int | None = None
+) -> Iterator[Document]:
+    size = 0
+    for address in addresses:
+        stored = searcher.doc(address)
+        content, *encoding = stored.get_all("document")
+        size += len(content)
+        if max_bytes is not None and size > max_bytes:
+            raise InputError(
+                f"The {len(addresses):,} candidates of this search have more than {max_bytes:,} bytes: use a smaller "
+                "first, or divide long documents into several.",
+                option="first",
+            )
+        text, fields = json.loads(content)
+        yield Document(str(stored.get_first("id")), text, fields, *encoding)
 
 
 def _is_intact(path: Path) -> bool:

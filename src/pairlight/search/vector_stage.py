@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pairlight.search.documents import Document, Where, matches
-from pairlight.search.first_stage import Candidate
+from pairlight.search.first_stage import MAX_BYTES, Candidate
 from pairlight.search.sentence_vectors import quantized, sentence_vectors
 from pairlight.search.vector_store import VectorStore
 
@@ -15,8 +15,8 @@ MAX_LISTED = 5000  # documents that pass a filter, up to which they are listed b
 class DocumentStore(Protocol):
     """Where the documents themselves are; vectors have only their ids."""
 
-    def lookup(self, ids: Sequence[str]) -> dict[str, Document]:
-        """The documents with these ids; those that are not there are left out."""
+    def lookup(self, ids: Sequence[str], max_bytes: int | None = None) -> dict[str, Document]:
+        """The documents with these ids; those that are not there are left out, and more than `max_bytes` refused."""
         ...
 
     def ids_where(self, where: Where, limit: int) -> list[str] | None:
@@ -48,7 +48,7 @@ class VectorStage:
         wanted = k
         while True:
             scored = self.store.rows.search(vector, wanted, among)
-            documents = self.documents.lookup([name for name, _ in scored])
+            documents = self.documents.lookup([name for name, _ in scored], MAX_BYTES)
             found = [
                 Candidate(documents[name], score)
                 for name, score in scored
