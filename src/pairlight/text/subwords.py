@@ -33,6 +33,7 @@ _ID_BYTES = 4  # of an id, an int32
 _SPACE = np.int32(29871).tobytes()  # the subword of a single space, for a text that has no other
 _SPECIAL = ["<unk>", "<s>", "</s>"]
 _FIX = "copy the folder of the model again, or install wordllama again"
+_READ = 2**18  # bytes read at a time
 _CHUNK = 1024  # texts tokenized at a time
 _CACHE_BYTES = 2**23  # of the words whose ids are kept, so that any mix of texts has bounded memory
 _WORD_BYTES = 200  # of a short word in the cache, with its ids
@@ -43,7 +44,7 @@ DIM = 256  # of the static vectors
 
 
 @cache
-def subword_vectors() -> NDArray[np.float16]:
+def subword_vectors() -> "np.memmap[Any, np.dtype[np.float16]]":
     """The static vectors of all subwords, mapped into memory: [32000, 256]."""
     path = _package_file(_VECTORS)
     try:
@@ -62,7 +63,12 @@ def subword_vectors() -> NDArray[np.float16]:
 @cache
 def subword_digest() -> str:
     """The checksum of the vectors, which identifies them in any version of the package."""
-    return hashlib.sha256(subword_vectors().data.cast("B")).hexdigest()
+    vectors, digest = subword_vectors(), hashlib.sha256()
+    with _package_file(_VECTORS).open("rb") as file:  # what is read by the mapping stays in memory
+        file.seek(vectors.offset)
+        for at in range(0, vectors.nbytes, _READ):
+            digest.update(file.read(min(_READ, vectors.nbytes - at)))
+    return digest.hexdigest()
 
 
 def copy_subwords() -> dict[str, bytes]:
