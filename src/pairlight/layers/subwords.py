@@ -41,7 +41,8 @@ class UnitRows:
             ids = of.to_numpy(of.where(tokens.mask, tokens.ids, PADDING))
             if ids.size and not 0 <= ids.min() <= ids.max() < len(self._filled):  # of a damaged file
                 raise InputError(UNKNOWN_WORD)
-            for block in np.unique(ids[~self._filled[ids]] // BLOCK).tolist():
+            # The distinct blocks, ascending: np.unique would import a large module first.
+            for block in np.flatnonzero(np.bincount(ids[~self._filled[ids]] // BLOCK)).tolist():
                 at = slice(block * BLOCK, min((block + 1) * BLOCK, len(self.units)))
                 x = vectors(xp.arange(at.stop - at.start, self.norms) + at.start)
                 norms = xp.clip((x * x).sum(-1) ** 0.5, low=EPSILON)  # the product of both is x, whatever its length
