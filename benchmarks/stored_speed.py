@@ -15,6 +15,8 @@ from pairlight.kernels.native.pair_features import WordTable
 from pairlight.kernels.native.stored_kmax import StoredRows, stored_kmax
 from pairlight.kernels.native.stored_words import StoredWords, WordScorer, text_products
 from pairlight.layers.subwords import static_units
+from pairlight.layers.types import Tokens
+from pairlight.text.subwords import subword_vectors
 
 LEFT, RIGHT, DIM, CHANNELS, K = 10, 30, 100, 4, 5  # words of the query and of a text, of mv-lstm
 SUBWORDS, SUBWORD_K, HIDDEN = 20_000, 10, 50
@@ -71,7 +73,8 @@ def _sides(texts: int) -> dict[str, Callable[[], object]]:
     share = 1 / np.arange(1, SUBWORDS + 1)
     ids = g.choice(SUBWORDS, texts * RIGHT + LEFT, p=share / share.sum()).astype(np.int32) + 300  # Zipf's law
     left, ids = ids[:LEFT].astype(np.int64), ids[LEFT:]
-    units, norms = static_units("numpy")
+    every: Any = np.arange(len(subword_vectors()))[None]
+    units, norms = static_units(Tokens(every, every >= 0))
     table = WordTable(units, norms, g.random(len(units)).astype(np.float32) + np.float32(0.1))
     words = StoredWords(ids, start, np.unique(ids), text_products(table, ids, start))
     head = _head(g, 9 + SUBWORD_K, 32)

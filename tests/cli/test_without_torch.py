@@ -1,4 +1,4 @@
-"""Commands where nothing of the extra `train` is installed: those that score work, the others name the extra."""
+"""Commands without PyTorch: those that score do not import it, and work where it is missing; others name the extra."""
 
 import json
 import os
@@ -74,3 +74,29 @@ def test_a_command_that_trains_or_evaluates_names_the_extra_in_one_line(command,
     assert done.returncode == 2, done.stderr
     assert done.stderr.splitlines()[-1].endswith("pip install 'pairlight[train]'."), done.stderr
     assert "Traceback" not in done.stderr
+
+
+def imports_torch(*arguments: object, runtime: str = "") -> bool:
+    """Whether `pairlight ...` imports PyTorch, which is installed."""
+    pytest.importorskip("torch")
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pairlight", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PAIRLIGHT_RUNTIME": runtime},
+    )
+    assert done.returncode == 0, done.stderr
+    return any(line.split("|")[-1].strip() == "torch" for line in done.stderr.splitlines())
+
+
+def test_commands_that_train_nothing_do_not_import_pytorch_where_it_is_installed(texts, data, model, tmp_path):
+    assert not imports_torch("rank", "qa-small", "where is my parcel", texts, "--threads", 1)
+    assert not imports_torch("score", model, data, "--out", tmp_path / "scored.tsv")
+    assert not imports_torch("encode", model, texts, "--out", tmp_path / "encoded")
+    assert not imports_torch("index", texts, "--out", tmp_path / "index", "--model", model)
+    assert not imports_torch("search", tmp_path / "index", "where is my parcel")
+    assert imports_torch("search", tmp_path / "index", "where is my parcel", "--explain")  # by gradients
+
+
+def test_the_environment_selects_pytorch_for_commands_that_train_nothing(texts):
+    assert imports_torch("rank", "qa-small", "where is my parcel", texts, runtime="torch")

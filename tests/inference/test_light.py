@@ -1,5 +1,8 @@
 """The same model folder runs in PyTorch and without it: equal scores, encodings and explanations for every model."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -17,6 +20,26 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*truncated")
 SETTINGS = {name: next(case.settings for case in CASES if case.name == name) for name in MODELS}
 QUERY = "bama delo biri"
 TEXTS = [*overlap(8, seed=3).texts, "bama", " ".join(WORDS * 4), "unknown words of its own", "bama unknown"]
+
+GROWTH = """
+import sys
+from pathlib import Path
+sys.modules["torch"] = None
+from pairlight import Matcher
+
+def megabytes():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+
+pair = ("where is my parcel", "the tracking page shows where your delivery is")
+matchers = Matcher.load("qa-small"), Matcher("mv-lstm")
+for matcher in matchers:
+    matcher.scorer.token_ids(pair)
+before = megabytes()
+for matcher in matchers:
+    matcher.predict([pair])
+print(megabytes() - before)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +122,9 @@ def test_the_runtime_is_chosen_by_the_environment(monkeypatch):
         inference_backend()
     with use_backend("torch"):  # what is built is not affected
         assert load_model("qa-small", "numpy").name == "late-interaction"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_first_score_does_not_take_the_memory_of_all_static_vectors():
+    output = subprocess.run([sys.executable, "-c", GROWTH], capture_output=True, text=True, check=True).stdout
+    assert float(output) < 16  # MB; a table of all subwords takes 31, and each of the two models has one

@@ -14,7 +14,7 @@ from pairlight.kernels.native.library import available
 from pairlight.layers.backends import use_backend
 from pairlight.layers.evidence import Evidence, PairFeatures
 from pairlight.layers.layer import Layer
-from pairlight.layers.subwords import DIM, ProjectedEmbedding
+from pairlight.layers.subwords import DIM, ProjectedEmbedding, static_units
 from pairlight.layers.tracing import tracing
 from pairlight.layers.types import Tokens
 from pairlight.models.late_interaction import LateInteraction
@@ -245,6 +245,26 @@ def test_double_precision_uses_the_layers(monkeypatch: pytest.MonkeyPatch) -> No
     with counted(monkeypatch) as calls:
         assert model(left, right).dtype == torch.float64
     assert not calls
+
+
+def test_static_vectors_have_a_mean_length_of_one() -> None:
+    every = torch.arange(VOCAB)[None]
+    _, norms = static_units(Tokens(every, every >= 0))
+    assert float(norms.mean()) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_row_of_the_table_does_not_depend_on_the_texts_before() -> None:
+    first, second = texts(2, 9, 1), texts(4, 12, 2)
+    tables = []
+    for order in ((first, second), (second, first)):
+        model = late_interaction()
+        with torch.no_grad():
+            for tokens in order:
+                units, norms = model.embed.unit_rows(tokens)
+        tables.append((units, norms))
+    assert torch.equal(tables[0][0], tables[1][0])
+    assert torch.equal(tables[0][1], tables[1][1])
+    assert 0 < (tables[0][1] > 0).sum() < VOCAB  # other rows are not computed
 
 
 def test_the_table_has_rows_of_length_one() -> None:

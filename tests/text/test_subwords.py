@@ -88,6 +88,34 @@ def test_word_by_word_a_text_has_the_ids_of_the_whole_text(texts):
     assert tokenized.truncated == sum(len(subwords._backend().encode(t, add_special_tokens=False)) > 12 for t in texts)
 
 
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(PARTS), min_size=1, max_size=20).map("".join) | st.text(max_size=20)))
+def test_a_tokenizer_of_few_words_gives_their_ids(texts):
+    words = [word for text in texts for word in text.split() if not subwords._OWN.search(word)]
+    small, whole = (each.encode_batch_fast(words, add_special_tokens=False) for each in backends(words))
+    assert [each.ids for each in small] == [each.ids for each in whole]
+
+
+def backends(words):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subwords, "_vocabulary", lambda: VOCABULARY)  # reading it takes most of the time
+        return subwords._backend_of(words), subwords._backend()
+
+
+VOCABULARY = subwords._vocabulary()
+
+
+def test_the_whole_tokenizer_is_built_for_many_words_or_for_more_words():
+    for texts in (["where is my parcel", "a tracking page"], [" ".join(f"number{n}" for n in range(500))]):
+        expected = [subwords._ids(subwords._backend().encode(text, add_special_tokens=False).ids) for text in texts]
+        subwords._backend.cache_clear()
+        words = subwords._WordIds()
+        assert words.of_texts(texts) == expected
+        assert subwords._backend.cache_info().currsize == (len(texts) == 1)
+        words.of_texts(["one more"])
+        assert subwords._backend.cache_info().currsize == 1
+
+
 def test_the_cache_of_words_begins_anew_when_it_is_full(monkeypatch):
     monkeypatch.setattr(subwords, "_CACHE_BYTES", 5000)
     words = subwords._WordIds()

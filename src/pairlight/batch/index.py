@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pairlight.batch.job import Counts, ProcessBlock, set_aside
+from pairlight.batch.job import Counts, ProcessBlock, load_matcher, set_aside
 from pairlight.core.errors import InputError
 from pairlight.core.storage import is_url
 from pairlight.data.blocks import Block, read_block, values_of
 from pairlight.data.columns import Column, TableColumns
+from pairlight.layers.backends import prefer_backend
 from pairlight.search.documents import Document, document_of
 from pairlight.search.manifest import Manifest, write_manifest
 
@@ -41,9 +42,7 @@ class IndexJob:
     def _fingerprint(self) -> str | None:
         if self.model is None:
             return None
-        from pairlight.matcher import Matcher
-
-        return Matcher.load(self.model).scorer.fingerprint()
+        return load_matcher(self.model).scorer.fingerprint()
 
     def open(self, careful: bool = False) -> ProcessBlock:
         return self._process
@@ -71,7 +70,10 @@ class IndexJob:
 
         folder = Path(self.out, block.name)
         shutil.rmtree(folder, ignore_errors=True)  # what an attempt that died has left
-        made = Index.create(folder, documents(), model=self.model, first_stage=self.first_stage, language=self.language)
+        with prefer_backend("numpy"):
+            made = Index.create(
+                folder, documents(), model=self.model, first_stage=self.first_stage, language=self.language
+            )
         made.close()
         return {"rows": rows, "bad": set_aside(self.out, block, bad)}
 

@@ -20,7 +20,7 @@ from pairlight.core.progress import ProgressReporter
 from pairlight.core.records import MAX_BYTES, RecordError, decode_file, decode_record, encode_record
 from pairlight.core.storage import exists, is_url, join, names_in, open_file, write_file
 from pairlight.data.blocks import Block, blocks_digest
-from pairlight.layers.backends import Backend, inference_backend
+from pairlight.layers.backends import Backend, inference_backend, prefer_backend
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,7 +98,8 @@ def run_job(job: BlockJob, blocks: Sequence[Block], runner: Runner, reporter: Pr
 
 def job_backend() -> Backend:
     """The library that models of jobs run on: NumPy, with which a process starts sooner and most models are faster."""
-    return inference_backend("numpy")
+    with prefer_backend("numpy"):
+        return inference_backend()
 
 
 def load_matcher(model: str) -> "Matcher":

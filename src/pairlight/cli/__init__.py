@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pairlight.cli.command import Command
+from pairlight.cli.command import Command, LightCommand
 from pairlight.cli.streams import standard_streams
 
 # The function of each command, or the group of a command that has commands of its own, by its module.
@@ -33,6 +33,7 @@ COMMANDS = {
     "cluster": "cluster:cluster",
     "doctor": "doctor:doctor",
 }
+LIGHT = ("score", "rank", "encode", "search")  # those that run without PyTorch; so do the commands of `index`
 
 
 def app_with(names: Iterable[str]) -> typer.Typer:
@@ -51,7 +52,7 @@ def app_with(names: Iterable[str]) -> typer.Typer:
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name)
         else:
-            app.command(name, cls=Command)(command)
+            app.command(name, cls=LightCommand if name in LIGHT else Command)(command)
     return app
 
 

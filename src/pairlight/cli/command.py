@@ -58,6 +58,16 @@ class Command(TyperCommand):
         return f"use smaller values of {', '.join(flags)}" if flags else "use a smaller model or shorter texts"
 
 
+class LightCommand(Command):
+    """A command that trains nothing: its models run without PyTorch, which takes longer to import than they run."""
+
+    def invoke(self, ctx: Any) -> Any:
+        from pairlight.layers.backends import prefer_backend
+
+        with prefer_backend("numpy"):
+            return super().invoke(ctx)
+
+
 def _failed(code: int, message: str) -> typer.Exit:
     print(f"pairlight: {printable(message)}", file=sys.stderr)
     return typer.Exit(code)

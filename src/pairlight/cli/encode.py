@@ -39,7 +39,6 @@ def encode(
     continue after it was stopped.
     """
     from pairlight.batch.encode import EncodeJob
-    from pairlight.batch.job import job_backend
     from pairlight.core.storage import is_folder
     from pairlight.data.blocks import plan_blocks
     from pairlight.data.columns import Column, TableColumns
@@ -49,14 +48,13 @@ def encode(
 
     check_dtype(dtype)
     check_not_input(out, texts)
+    configure_process(threads)
     if cluster is not None or is_folder(texts):
-        configure_process(threads, job_backend())
         columns = TableColumns([Column("text", text), Column("id", id, required=id != "id")])
         blocks = plan_blocks(texts, columns)
         job = EncodeJob(str(model), out, dtype, columns.used["text"], columns.used.get("id"))
         run_blocks(job, blocks, cluster, as_json, "Encoded {:,} texts to " + out)
         return
-    configure_process(threads)
     with progress_reporter() as reporter:
         collection = read_texts(texts, text, id, reporter)
         matcher = Matcher.load(model)

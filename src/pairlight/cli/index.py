@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from pairlight.cli.blocks import run_blocks
-from pairlight.cli.command import Command
+from pairlight.cli.command import LightCommand
 from pairlight.cli.options import MAX_COUNT, Cluster, Json, Overwrite, Threads
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
@@ -58,7 +58,7 @@ Header = Annotated[
 ]
 
 
-@index.command("create", cls=Command)
+@index.command("create", cls=LightCommand)
 def create(
     documents: Documents,
     out: Annotated[Path, typer.Option("--out", help="Folder of the new index.")],
@@ -165,13 +165,13 @@ def _writing_command(action: str) -> Callable[..., None]:
     return write
 
 
-index.command("add", cls=Command, help="Add documents with new ids to an index.")(_writing_command("add"))
-index.command("update", cls=Command, help="Replace documents of an index by their ids; new ids are added.")(
+index.command("add", cls=LightCommand, help="Add documents with new ids to an index.")(_writing_command("add"))
+index.command("update", cls=LightCommand, help="Replace documents of an index by their ids; new ids are added.")(
     _writing_command("update")
 )
 
 
-@index.command("delete", cls=Command)
+@index.command("delete", cls=LightCommand)
 def delete(
     folder: IndexFolder,
     ids: Annotated[list[str] | None, typer.Argument(help="Ids of documents.")] = None,
@@ -192,7 +192,7 @@ def delete(
     _print(opened, {"deleted": deleted, "missing": missing}, f"Deleted {deleted:,} documents{note}", as_json)
 
 
-@index.command("tune", cls=Command)
+@index.command("tune", cls=LightCommand)
 def tune(
     folder: IndexFolder,
     queries: Annotated[str, typer.Option("--queries", help="Dev queries with ids, or a BEIR folder.")],

@@ -1,23 +1,19 @@
 """Settings of the whole process, made by commands that train or score."""
 
 import os
-from typing import TYPE_CHECKING
 
 from pairlight.core.errors import InputError
 from pairlight.core.memory import disable_malloc_trim
 
-if TYPE_CHECKING:
-    from pairlight.layers.backends import Backend
 
-
-def configure_process(threads: int | None, backend: "Backend | None" = None) -> None:
+def configure_process(threads: int | None) -> None:
     """Set the number of threads, and keep freed memory in this process for the next batch."""
     disable_malloc_trim()
     if threads is not None:
         check_cores("threads", threads)
         from pairlight.layers.backends import set_threads
 
-        set_threads(threads, backend)
+        set_threads(threads)
 
 
 def check_cores(option: str, number: int) -> None:

@@ -44,7 +44,6 @@ def rank(
         raise InputError("There is no file of encodings to compare: give --encoded too.", option="verify")
     with progress_reporter() as reporter:
         texts = None if documents is None else read_texts(documents, text, id, reporter)
-        from pairlight.batch.encode import rank_encoded
         from pairlight.inference.encodings import Encodings
         from pairlight.matcher import Matcher
 
@@ -52,6 +51,8 @@ def rank(
         matcher = Matcher.load(model)
         reporter.update("Ranking", 0.0)
         if encoded is not None and encoded.is_dir():
+            from pairlight.batch.encode import rank_encoded
+
             ranked = rank_encoded(matcher, query, encoded, top, verify=verify)
         else:
             stored = None if encoded is None else Encodings.load(encoded, verify=verify)

@@ -112,11 +112,10 @@ def score(
 def _score_blocks(job: "ScoreJob", source: str, cluster: str | None, threads: int | None, as_json: bool) -> None:
     from dataclasses import replace
 
-    from pairlight.batch.job import job_backend
     from pairlight.data.blocks import open_parquet, plan_blocks
     from pairlight.data.columns import Column, TableColumns
 
-    configure_process(threads, job_backend())
+    configure_process(threads)
     columns = TableColumns([Column("left", job.left), Column("right", job.right)])
     blocks = plan_blocks(source, columns)
     job = replace(job, left=columns.used["left"], right=columns.used["right"])

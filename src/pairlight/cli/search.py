@@ -38,12 +38,14 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the documents of an index that match a query best."""
+    from pairlight.layers.backends import prefer_backend
     from pairlight.search.index import Index
 
-    configure_process(threads)
-    with Index.open(index) as opened:
-        results = opened.search(query, top, first, parse_where(where), offset, threshold)
-        explained = _explain(opened, results) if explain else None
+    with prefer_backend("torch" if explain else "numpy"):  # explanations have gradients
+        configure_process(threads)
+        with Index.open(index) as opened:
+            results = opened.search(query, top, first, parse_where(where), offset, threshold)
+            explained = _explain(opened, results) if explain else None
     if as_json:
         print_json(
             results.as_dict() | ({"explanation": None if explained is None else explained.as_dict()} if explain else {})

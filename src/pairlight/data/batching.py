@@ -44,7 +44,7 @@ def batches_by_length(lengths: NDArray[np.integer], batch_size: int) -> list[Ind
 
 
 def shuffled_batches(
-    lengths: NDArray[np.integer], batch_size: int, rng: np.random.Generator, pool: int = 50
+    lengths: NDArray[np.integer], batch_size: int, rng: "np.random.Generator", pool: int = 50
 ) -> list[Index]:
     """Split item numbers into random batches of similar lengths: for training.
 

@@ -150,7 +150,7 @@ class Evidence(Layer):
         xp = array_namespace(self.idf)
         with xp.no_grad():  # nothing before the linear layer is trained
             if self.features.can_fuse(self.idf, self.embed):
-                return self.features.of_tokens(WordTable(*static_units(xp.NAME), self.idf), left, right)
+                return self.features.of_tokens(WordTable(*static_units(left, right), self.idf), left, right)
             f: Array = self.features(self.embed(left), self.embed(right), self.weights(left), self.weights(right))
         return f
 
@@ -158,7 +158,7 @@ class Evidence(Layer):
         """Scores stored texts in one pass over them."""
         idf = array_namespace(self.idf).to_numpy(self.idf)
         return WordsScorer(
-            lambda ids: WordTable(*static_units("numpy"), idf),
+            lambda words: WordTable(*static_units(words), idf),
             float(self.features.average_length),
             self.features.k,
             kernel_head(self.linear, None),

@@ -13,7 +13,7 @@ from pairlight.kernels.native.stored_kmax import StoredRows, stored_kmax
 from pairlight.kernels.native.stored_words import StoredWords, WordScorer, text_products
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.interactions import EPSILON, Product
-from pairlight.layers.types import EncodedText, Seq
+from pairlight.layers.types import EncodedText, Seq, Tokens
 
 Scores = NDArray[np.float32]
 LEFT_OUT = np.finfo(np.float32).min  # the score of a text that is known not to be among the best
@@ -85,17 +85,15 @@ class KMaxScorer:
 
 
 class WordsScorer:
-    """The score of the features of two texts whose words are rows of a table."""
+    """The score of the features of two texts whose subwords are rows of a table, which has those of a text."""
 
     parts = 0
 
-    def __init__(
-        self, table: Callable[[NDArray[np.int32]], WordTable], average_length: float, k: int, head: Head
-    ) -> None:
+    def __init__(self, table: Callable[[Tokens], WordTable], average_length: float, k: int, head: Head) -> None:
         self.table, self.average_length, self.k, self.head = table, average_length, k, head
 
     def products(self, ids: NDArray[np.int32], start: NDArray[np.int64]) -> NDArray[np.float32] | None:
-        return text_products(self.table(np.unique(ids)), ids, start)
+        return text_products(self.table(_as_text(np.unique(ids))), ids, start)
 
     def scores(self, u: Seq, stored: Stored, top: int | None = None) -> Scores:
         # No text is left out: to bound a score takes most of what the score takes.
@@ -106,8 +104,14 @@ class WordsScorer:
         words = stored.words
         if words is None:
             raise TypeError("There are no words.")
-        table = self.table(np.concatenate([words.distinct, left_ids]))
+        table = self.table(_as_text(np.concatenate([words.distinct, left_ids])))
         return WordScorer(table, left_ids, words, self.average_length, self.k, self.head).scores()
+
+
+def _as_text(ids: Any) -> Tokens:
+    """Subwords as one text."""
+    mask: Any = np.ones((1, len(ids)), np.bool_)
+    return Tokens(ids[None], mask)
 
 
 class SumScorer:

@@ -1,10 +1,13 @@
 """Embeddings of subwords by static vectors, those of words in the same form, and a learned weight per token."""
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from pairlight.core.errors import InputError
+from pairlight.kernels.native.library import UNKNOWN_WORD
 from pairlight.kernels.native.pair_features import EPSILON
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.embedding import Embedding
@@ -14,47 +17,59 @@ from pairlight.text.subwords import DIM as DIM
 from pairlight.text.subwords import subword_vectors
 from pairlight.text.tokenizer import PADDING
 
-BLOCK = 256  # rows of the projected table that are computed together
+BLOCK = 16  # rows of a table that are computed together
+SCALE = 0.07258759445048701  # makes the mean length of the static vectors 1
+
+
+class UnitRows:
+    """The vectors of subwords with length 1, and their lengths: tables whose rows are computed when texts need them.
+
+    They are computed in fixed blocks, so that a row does not depend on what was computed before. The others take no
+    memory.
+    """
+
+    def __init__(self, like: Array) -> None:
+        xp, count = array_namespace(like), len(subword_vectors())
+        self.units, self.norms = xp.sparse_zeros((count, DIM), like), xp.zeros((count,), like)
+        self._filled = np.zeros(count, np.bool_)
+
+    def fill(self, vectors: Callable[[Array], Array], *texts: Tokens) -> tuple[Array, Array]:
+        """Both tables, with the rows of these texts, whose vectors are given by id: [32000, 256], [32000]."""
+        xp = array_namespace(self.norms)
+        for tokens in texts:
+            of = array_namespace(tokens.ids)  # NumPy arrays for stored texts
+            ids = of.to_numpy(of.where(tokens.mask, tokens.ids, PADDING))
+            if ids.size and not 0 <= ids.min() <= ids.max() < len(self._filled):  # of a damaged file
+                raise InputError(UNKNOWN_WORD)
+            # The distinct blocks, ascending: np.unique would import a large module first.
+            for block in np.flatnonzero(np.bincount(ids[~self._filled[ids]] // BLOCK)).tolist():
+                at = slice(block * BLOCK, min((block + 1) * BLOCK, len(self.units)))
+                x = vectors(xp.arange(at.stop - at.start, self.norms) + at.start)
+                norms = xp.clip((x * x).sum(-1) ** 0.5, low=EPSILON)  # the product of both is x, whatever its length
+                self.units[at], self.norms[at] = x / norms[:, None], norms
+                self._filled[at] = True
+        return self.units, self.norms
 
 
 @cache
-def _static_table(backend: str) -> tuple[Any, float]:
-    """The table of vectors in half precision, and the factor that makes their mean length 1."""
-    table = subword_vectors()
-    # Some rows at a time, which stay in the cache.
-    lengths = [np.linalg.norm(table[at : at + BLOCK].astype(np.float32), axis=1) for at in range(0, len(table), BLOCK)]
-    factor = 1 / float(np.concatenate(lengths).mean())
-    if backend == "numpy":
-        return table, factor
-    import torch
-
-    return torch.from_numpy(table), factor
+def _static_units() -> UnitRows:
+    like: Any = np.zeros(0, np.float32)
+    return UnitRows(like)
 
 
-@cache
-def static_units(backend: str) -> tuple[Any, Any]:
-    """The static vectors with length 1, and their lengths, the mean of which is 1: [32000, 256], [32000]."""
-    if backend == "numpy":
-        table, factor = _static_table(backend)
-        return _unit_rows(table.astype(np.float32) * np.float32(factor))
-    import torch
-
-    units, norms = static_units("numpy")
-    return torch.from_numpy(units), torch.from_numpy(norms)
-
-
-def _unit_rows(x: Array) -> tuple[Array, Array]:
-    """Vectors of length 1 and their lengths, at least EPSILON so that the product of both is x."""
-    xp = array_namespace(x)
-    norms = xp.clip((x * x).sum(-1) ** 0.5, low=EPSILON)
-    return x / norms[:, None], norms
+def static_units(*texts: Tokens) -> tuple[Any, Any]:
+    """The static vectors with length 1, and their lengths, with the rows of these texts."""
+    units, norms = _static_units().fill(static_rows, *texts)
+    ids = texts[0].ids
+    xp = array_namespace(ids)
+    return xp.from_numpy(units, ids), xp.from_numpy(norms, ids)
 
 
 def static_rows(ids: Array) -> Array:
     """The static vectors of these subwords, of mean length 1: [..., 256]."""
     xp = array_namespace(ids)
-    table, factor = _static_table(xp.NAME)
-    return xp.half_rows(table, ids) * factor
+    x: Array = xp.half_rows(xp.from_numpy(subword_vectors(), ids), ids) * SCALE
+    return x
 
 
 def masked_rows(x: Array, tokens: Tokens) -> Seq:
@@ -85,8 +100,7 @@ class ProjectedEmbedding(Layer):
         self.project = parameter(DIM, DIM, bound=0)
         self.rows: Any = None  # the subwords of D, ascending; None if no vectors are trained
         self.change: Any = None  # D
-        # What it was computed from, the rows with length 1, their lengths, and which blocks of them are there.
-        self._projected: tuple[Any, Any, Any, Any] | None = None
+        self._projected: tuple[Any, UnitRows] | None = None  # what it was computed from, and the rows of (E + D) P
 
     def adjust_start(self) -> None:
         array_namespace(self.project).copy_into(self.project, np.eye(DIM, dtype=np.float32))
@@ -126,28 +140,13 @@ class ProjectedEmbedding(Layer):
         return x + xp.rows(self.change, at) * xp.cast(self.rows[at] == ids, self.change)[..., None]
 
     def unit_rows(self, *texts: Tokens) -> tuple[Array, Array]:
-        """The rows of (E + D) P with length 1, and their lengths: a table that is filled as these texts need it.
-
-        It is filled in fixed blocks, so that a row does not depend on what was computed before.
-        """
+        """The rows of (E + D) P with length 1, and their lengths: tables that are filled as these texts need them."""
         xp = array_namespace(self.project)
         version = [xp.version(each) for each in (self.project, self.change) if each is not None]
         kept = self._projected
         if kept is None or kept[0] != version:
-            count = len(subword_vectors())
-            units, norms = xp.zeros((count, DIM), self.project), xp.zeros((count,), self.project)
-            kept = self._projected = version, units, norms, np.zeros(-(-count // BLOCK), np.bool_)
-        _, units, norms, filled = kept
-        needed = np.zeros_like(filled)
-        for tokens in () if filled.all() else texts:
-            of = array_namespace(tokens.ids)  # NumPy arrays for stored texts
-            needed[of.to_numpy(of.where(tokens.mask, tokens.ids, PADDING)) // BLOCK] = True
-        for block in np.flatnonzero(needed & ~filled).tolist():
-            at = slice(block * BLOCK, min((block + 1) * BLOCK, len(units)))
-            rows = xp.arange(at.stop - at.start, self.project) + at.start
-            units[at], norms[at] = _unit_rows(xp.matmul(self._vectors(rows), self.project))
-            filled[block] = True
-        return units, norms
+            kept = self._projected = version, UnitRows(self.project)
+        return kept[1].fill(lambda ids: xp.matmul(self._vectors(ids), self.project), *texts)
 
 
 class ProjectedWords(Layer):

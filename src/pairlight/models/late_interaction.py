@@ -8,7 +8,6 @@ import numpy as np
 from pairlight.core.errors import InputError
 from pairlight.data.pairs import Pairs
 from pairlight.data.statistics import document_frequency
-from pairlight.kernels.native.library import UNKNOWN_WORD
 from pairlight.kernels.native.pair_features import WordTable
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
@@ -20,7 +19,6 @@ from pairlight.layers.subwords import DIM, ProjectedEmbedding, ProjectedWords, T
 from pairlight.layers.types import Array, Seq, Tokens
 from pairlight.models.base import DualEncoder
 from pairlight.text.inputs import InputSpec
-from pairlight.text.subwords import subword_vectors
 from pairlight.text.tokenizer import SPECIAL, TokenizedTexts
 
 Units = Literal["subwords", "words"]
@@ -157,12 +155,8 @@ class LateInteraction(DualEncoder[Seq]):
             return None
         to_numpy = array_namespace(weight).to_numpy
 
-        def table(ids: Any) -> WordTable:
-            if len(ids) and not 0 <= ids.min() <= ids.max() < len(subword_vectors()):
-                raise InputError(UNKNOWN_WORD)
-            mask: Any = np.ones((1, len(ids)), np.bool_)
-            texts = Tokens(ids[None], mask)
-            return WordTable(*map(to_numpy, (*embed.unit_rows(texts), self.weights.of_vocabulary())))
+        def table(words: Tokens) -> WordTable:
+            return WordTable(*map(to_numpy, (*embed.unit_rows(words), self.weights.of_vocabulary())))
 
         head = kernel_head(self.linear, self.score)
         return WordsScorer(table, float(self.features.average_length), self.features.k, head)

@@ -32,7 +32,10 @@ _folder: Path | None = None  # in place of the package, for a model that brings 
 _ID_BYTES = 4  # of an id, an int32
 _SPACE = np.int32(29871).tobytes()  # the subword of a single space, for a text that has no other
 _SPECIAL = ["<unk>", "<s>", "</s>"]
+_BYTES = [f"<0x{byte:02X}>" for byte in range(256)]  # of characters that are not in the vocabulary
+_FEW = 2000  # characters of the words for which a tokenizer of their own is built
 _FIX = "copy the folder of the model again, or install wordllama again"
+_READ = 2**18  # bytes read at a time
 _CHUNK = 1024  # texts tokenized at a time
 _CACHE_BYTES = 2**23  # of the words whose ids are kept, so that any mix of texts has bounded memory
 _WORD_BYTES = 200  # of a short word in the cache, with its ids
@@ -43,7 +46,7 @@ DIM = 256  # of the static vectors
 
 
 @cache
-def subword_vectors() -> NDArray[np.float16]:
+def subword_vectors() -> "np.memmap[Any, np.dtype[np.float16]]":
     """The static vectors of all subwords, mapped into memory: [32000, 256]."""
     path = _package_file(_VECTORS)
     try:
@@ -62,7 +65,12 @@ def subword_vectors() -> NDArray[np.float16]:
 @cache
 def subword_digest() -> str:
     """The checksum of the vectors, which identifies them in any version of the package."""
-    return hashlib.sha256(subword_vectors().data.cast("B")).hexdigest()
+    vectors, digest = subword_vectors(), hashlib.sha256()
+    with _package_file(_VECTORS).open("rb") as file:  # what is read by the mapping stays in memory
+        file.seek(vectors.offset)
+        for at in range(0, vectors.nbytes, _READ):
+            digest.update(file.read(min(_READ, vectors.nbytes - at)))
+    return digest.hexdigest()
 
 
 def copy_subwords() -> dict[str, bytes]:
@@ -190,28 +198,69 @@ def _is_letter(character: str) -> bool:
 
 @cache
 def _backend() -> "Backend":
-    from tokenizers import AddedToken, Regex, models, normalizers
-    from tokenizers import Tokenizer as Backend
+    return _build(*_vocabulary())
 
-    # Only the vocabulary is read: other rules in the file of a model folder could take all memory.
+
+def _backend_of(words: Iterable[str]) -> "Backend":
+    """A tokenizer that has only the subwords inside these words, for which it gives the same ids.
+
+    For few words, this takes a third of the time of building the whole tokenizer, which takes longer than all else that
+    a command does to rank some texts.
+    """
+    vocab, merges = _vocabulary()
+    longest, normalize = max(map(len, vocab)), _normalizer().normalize_str
+    parts = {
+        word[start:end]
+        for word in map(normalize, words)
+        for start in range(len(word))
+        for end in range(start + 1, min(start + longest, len(word)) + 1)
+    }
+    parts.intersection_update(vocab)
+    splits = {f"{part[:at]} {part[at:]}" for part in parts for at in range(1, len(part))}
+    parts.update(_SPECIAL, _BYTES)
+    return _build({part: vocab[part] for part in parts}, [merge for merge in merges if merge in splits])
+
+
+def _vocabulary() -> tuple[dict[str, int], list[str]]:
+    """The id of every subword, and which pairs of them are joined, the first ones first."""
+    # Nothing else is read: other rules in the file of a model folder could take all memory.
     path = _package_file(_TOKENIZER)
     found = parse_json(path.read_bytes(), path, _FIX)
     try:
-        vocab, merges = found["model"]["vocab"], [tuple(each.split(" ")) for each in found["model"]["merges"]]
-        model = models.BPE(vocab, merges, unk_token=_SPECIAL[0], fuse_unk=True, byte_fallback=True)
-        fits = sorted(vocab.values()) == list(range(len(subword_vectors())))
-    except Exception as error:  # the package raises bare Exception for what does not fit
+        vocab, merges = found["model"]["vocab"], found["model"]["merges"]
+        fits = sorted(vocab.values()) == list(range(len(subword_vectors()))) and vocab.keys() >= {*_SPECIAL, *_BYTES}
+        pairs = set(map(type, merges)) <= {str}
+    except (AttributeError, KeyError, TypeError) as error:
         raise RecordError.of(path, repr(error), _FIX) from None
     if not fits:
         raise RecordError.of(path, "the ids of the vocabulary are not those of the vectors", _FIX)
-    backend = Backend(model)
+    if not pairs:
+        raise RecordError.of(path, "merges are not pairs of subwords", _FIX)
+    return vocab, merges
+
+
+def _build(vocab: dict[str, int], merges: list[str]) -> "Backend":
+    from tokenizers import AddedToken, models
+    from tokenizers import Tokenizer as Backend
+
+    try:
+        pairs: Any = [tuple(each.split(" ")) for each in merges]
+        model = models.BPE(vocab, pairs, unk_token=_SPECIAL[0], fuse_unk=True, byte_fallback=True)
+    except Exception as error:  # the package raises bare Exception for what does not fit
+        raise RecordError.of(_package_file(_TOKENIZER), repr(error), _FIX) from None
+    backend: Any = Backend(model)  # the stubs of `tokenizers` declare the property as read-only
     backend.add_special_tokens([AddedToken(name, normalized=False, special=True) for name in _SPECIAL])
+    backend.normalizer = _normalizer()
+    return backend
+
+
+def _normalizer() -> Any:
+    from tokenizers import Regex, normalizers
+
     # Steps of the tokenizer, so that positions refer to the original text.
     spaces = normalizers.Replace(Regex(r"\s+"), " ")
     own = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
-    changed: Any = backend  # the stubs of `tokenizers` declare the property as read-only
-    changed.normalizer = normalizers.Sequence([normalizers.Lowercase(), spaces, normalizers.Strip(), *own])
-    return backend
+    return normalizers.Sequence([normalizers.Lowercase(), spaces, normalizers.Strip(), *own])
 
 
 class _WordIds:
@@ -246,11 +295,13 @@ class _WordIds:
         """The ids of these words and others; a thread that reads them is not disturbed when another begins anew."""
         known = self._known
         new = list(words.difference(known))
+        few = not known and not _backend.cache_info().currsize and sum(map(len, new)) <= _FEW
+        backend = _backend_of(new) if few else _backend()
         self._bytes += sum(_WORD_BYTES + 8 * len(word) for word in new)
         if self._bytes > _CACHE_BYTES:
             known = self._known = {}
             new, self._bytes = list(words), 0
-        for word, each in zip(new, _backend().encode_batch_fast(new, add_special_tokens=False), strict=True):
+        for word, each in zip(new, backend.encode_batch_fast(new, add_special_tokens=False), strict=True):
             known[word] = None if _OWN.search(word) else _ids(each.ids)
         return known
 

@@ -30,14 +30,28 @@ Backend = Literal["torch", "numpy"]
 _RUNTIME = "PAIRLIGHT_RUNTIME"
 _RUNTIMES: dict[str, Backend] = {"light": "numpy", "torch": "torch"}
 _BACKEND: ContextVar[Backend] = ContextVar("backend", default="torch")
+_PREFERRED: ContextVar[Backend] = ContextVar("preferred", default="torch")
 
 
-def inference_backend(preferred: Backend = "torch") -> Backend:
-    """The library that trained models run on: that of PAIRLIGHT_RUNTIME, else `preferred`; NumPy without PyTorch."""
+def inference_backend() -> Backend:
+    """The library that trained models run on: that of PAIRLIGHT_RUNTIME, else the preferred one, PyTorch by default.
+
+    It is NumPy where PyTorch is not installed.
+    """
     choice = os.environ.get(_RUNTIME) or None
     if choice not in (None, *_RUNTIMES):
         raise InputError(f"{_RUNTIME}={choice} is not known: use {' or '.join(_RUNTIMES)}, or unset it.")
-    return _RUNTIMES[choice] if choice else preferred if find_spec("torch") else "numpy"
+    return _RUNTIMES[choice] if choice else _PREFERRED.get() if find_spec("torch") else "numpy"
+
+
+@contextmanager
+def prefer_backend(name: Backend) -> Iterator[None]:
+    """Run trained models on this library for the duration of the block, unless PAIRLIGHT_RUNTIME names another."""
+    token = _PREFERRED.set(name)
+    try:
+        yield
+    finally:
+        _PREFERRED.reset(token)
 
 
 def threads() -> int:

@@ -1,5 +1,7 @@
 """The array functions of layers in NumPy, for scoring without PyTorch; without gradients."""
 
+import math
+import mmap
 from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
@@ -115,6 +117,15 @@ def from_numpy(x: Array, like: Array) -> Array:
 
 def zeros(shape: Sequence[int], like: Array) -> Array:
     return np.zeros(shape, like.dtype)
+
+
+def sparse_zeros(shape: Sequence[int], like: Array) -> Array:
+    # NumPy asks Linux for pages of 2 MB, which a few rows here and there would soon fill.
+    if not hasattr(mmap, "MADV_NOHUGEPAGE"):
+        return zeros(shape, like)
+    memory = mmap.mmap(-1, math.prod(shape) * like.itemsize, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, like.dtype).reshape(shape)
 
 
 def version(x: Array) -> tuple[int, int]:

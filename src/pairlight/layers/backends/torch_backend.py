@@ -114,6 +114,11 @@ def zeros(shape: Sequence[int], like: Tensor) -> Tensor:
     return torch.zeros(*shape, dtype=like.dtype, device=like.device)
 
 
+def sparse_zeros(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Zeros of which, on NumPy, only the rows that are written to take memory."""
+    return zeros(shape, like)
+
+
 def version(x: Tensor) -> tuple[int, int]:
     """Changes whenever the array is written to or replaced."""
     return x.data_ptr(), 0 if x.is_inference() else x._version
