@@ -17,6 +17,7 @@ from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_count
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm
 from pairlight.kernels.autograd.matmul import add_product
+from pairlight.kernels.autograd.ngram_sums import ngram_sums
 from pairlight.kernels.autograd.pair_features import pair_features
 from pairlight.kernels.autograd.product_kmax import product_kmax
 from pairlight.kernels.autograd.product_max import product_max
@@ -123,6 +124,9 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
             cosine_counts(u, v[:, :, :2], b, left, right, mu, sigma).sum().backward()
             cosine_counts(u[:1], v, b, left[:1], right, mu, sigma).sum().backward()
             native_kernel_counts.kernel_counts(array(s), array(b), *lengths, mu, sigma)
+        for grams in (1, 3):
+            parts = leaf(7, grams * (grams + 1) // 2 * D)
+            ngram_sums(parts, torch.randint(-1, 7, (B, L)), grams).sum().backward()
         add_product(leaf(R), leaf(B, L, C), leaf(R, C)).sum().backward()
         native = library.native(array(u).dtype)
         assert native is not None

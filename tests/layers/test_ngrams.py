@@ -5,8 +5,11 @@ import math
 import pytest
 import torch
 
-from layers.toy import DIM, seq
-from pairlight.layers.ngrams import NgramConv, NgramCosine
+from layers.toy import DIM, Recorder, seq
+from pairlight.layers.embedding import Embedding
+from pairlight.layers.ngrams import NgramConv, NgramCosine, fused_ngrams
+from pairlight.layers.tracing import tracing
+from pairlight.layers.types import Tokens
 
 FILTERS, LONGEST = 4, 2
 
@@ -56,3 +59,36 @@ def test_the_grid_is_zero_under_padding_even_if_the_vectors_are_not(poison):
     s = NgramCosine(1)(seq([3, 2], poison, seed=1), seq([2, 3], poison, seed=2))
     assert s.x.isfinite().all()
     assert (s.x[1, :, 2:] == 0).all()
+
+
+def repeating_words() -> Tokens:
+    """Texts with repeated words, an unknown word, and two out-of-vocabulary words of which one has a vector."""
+    ids = torch.tensor([[2, 3, 2, 2, 4], [3, 2, 9, 8, 2], [5, 3, 0, 0, 0]])
+    mask = torch.tensor([[True] * 5, [True] * 5, [True, True, False, False, False]])
+    return Tokens(ids, mask, oov_ids=torch.tensor([8]), oov_vectors=torch.full((1, DIM), 0.5).double())
+
+
+def test_ngrams_with_one_product_for_each_distinct_word_equal_those_of_all_positions(encode):
+    embedding, tokens = Embedding(6, DIM).double(), repeating_words()
+    u = embedding(tokens)
+    plain, fused = encode(u), fused_ngrams(embedding, encode, tokens, u)
+    torch.testing.assert_close(fused.x, plain.x)
+    assert (fused.x[2, 2:] == 0).all()
+    weight, parameters = torch.randn_like(plain.x), [*embedding.parameters(), *encode.parameters()]
+    gradients = (torch.autograd.grad((y.x * weight).sum(), parameters) for y in (plain, fused))
+    for x, y in zip(*gradients, strict=True):
+        torch.testing.assert_close(x, y)
+
+
+def test_with_dropout_every_occurrence_of_a_word_has_its_own_ngrams(encode):
+    embedding, tokens = Embedding(6, DIM, dropout=0.5).double(), repeating_words()
+    u = embedding(tokens)
+    assert torch.equal(fused_ngrams(embedding, encode, tokens, u).x, encode(u).x)
+
+
+def test_watched_layers_run_one_after_the_other(encode):
+    embedding, tokens = Embedding(6, DIM).double(), repeating_words()
+    recorder = Recorder(encode)
+    with tracing(recorder):
+        y = fused_ngrams(embedding, encode, tokens, embedding(tokens))
+    assert recorder.outputs == [y]

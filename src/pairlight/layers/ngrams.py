@@ -1,10 +1,14 @@
 """Vectors of word n-grams of several lengths, and their cosine similarities."""
 
+from dataclasses import replace
+
 from pairlight.layers.backends import array_namespace
-from pairlight.layers.convolution import Conv, unfold
+from pairlight.layers.convolution import Conv
+from pairlight.layers.embedding import Embedding
 from pairlight.layers.interactions import Interaction, unit
 from pairlight.layers.layer import Layer
-from pairlight.layers.types import Array, Grid, Seq, masked_grid, tile_left
+from pairlight.layers.tracing import is_watched
+from pairlight.layers.types import Array, Grid, Seq, Tokens, masked_grid, tile_left
 
 
 class NgramConv(Layer):
@@ -17,11 +21,33 @@ class NgramConv(Layer):
         self.convs = [Conv(dim, filters, n + 1) for n in range(grams)]
 
     def forward(self, u: Seq) -> Seq:
-        # A window of the longest n-gram starts with those of the shorter ones.
-        grams = len(self.convs)
-        windows = unfold(u, grams, 0, grams - 1)
+        B, L, D = u.x.shape
+        at = array_namespace(u.x).arange(B * L, u.x).reshape(B, L)
+        return self.of_words(u.with_x(u.x).x.reshape(B * L, D), at, u)
+
+    def of_words(self, words: Array, at: Array, u: Seq) -> Seq:
+        """The n-grams of texts whose word at each position is a row of words[N,D]."""
+        xp = array_namespace(words)
+        # W^n [x_t ; .. ; x_t+n-1] is a sum of products with one word each, so every word is multiplied once.
         weights, biases = ([getattr(conv.filters, name) for conv in self.convs] for name in ("weight", "bias"))
-        return Seq(array_namespace(u.x).prefix_linear_relu(windows, u.mask, weights, biases), u.mask, u.ids)
+        weight = xp.cat([xp.transpose(w.reshape(len(w), -1, words.shape[1]), 0, 1) for w in weights])  # [parts, F, D]
+        bias = xp.cat([xp.pad(b[None], [(0, n), (0, 0)]) for n, b in enumerate(biases)])  # added with the first word
+        parts = xp.add_product(bias.reshape(-1), words, weight.reshape(-1, words.shape[1]))
+        return Seq(xp.ngram_sums(parts, xp.where(u.mask, at, -1), len(self.convs)), u.mask, u.ids)
+
+
+def fused_ngrams(embedding: Embedding, encode: NgramConv, tokens: Tokens, u: Seq) -> Seq:
+    """encode(u) for u = embedding(tokens), with one product for each distinct word of the batch.
+
+    Layers that are watched by a trace run one after the other; with dropout, no two vectors of a word are equal.
+    """
+    if is_watched(embedding, encode) or (embedding.training and embedding.dropout):
+        y: Seq = encode(u)
+        return y
+    xp = array_namespace(tokens.ids)
+    ids, at = xp.unique(xp.where(tokens.mask, tokens.ids, embedding.padding_id))
+    words: Seq = embedding(replace(tokens, ids=ids[None], mask=(ids != embedding.padding_id)[None]))
+    return encode.of_words(words.with_x(words.x).x[0], at, u)
 
 
 class NgramCosine(Interaction):

@@ -6,7 +6,7 @@ from pairlight.layers.attention import embed_with_attention
 from pairlight.layers.basic import Linear, Sequential, Tanh
 from pairlight.layers.embedding import EmbeddingSettings, WordEmbedding
 from pairlight.layers.kernel_pooling import KernelPooling, fused_kernel_pooling
-from pairlight.layers.ngrams import NgramConv, NgramCosine
+from pairlight.layers.ngrams import NgramConv, NgramCosine, fused_ngrams
 from pairlight.layers.settings import Depth, Size
 from pairlight.layers.types import Array, Tokens
 from pairlight.models.base import PairModel
@@ -59,5 +59,6 @@ class ConvKNRM(PairModel):
 
     def forward(self, left: Tokens, right: Tokens) -> Array:
         u, v, a, b = embed_with_attention(self.embed, left, right)
-        u, v = self.encode(u), self.encode(v)
+        embedding = self.embed.embedding
+        u, v = fused_ngrams(embedding, self.encode, left, u), fused_ngrams(embedding, self.encode, right, v)
         return self.score(fused_kernel_pooling(self.interact, self.aggregate, u, v, a, b))[:, 0]

@@ -18,8 +18,8 @@ from pairlight.kernels.native.kmax import kmax
 from pairlight.kernels.native.library import set_threads, threads
 from pairlight.kernels.native.lstm import bilstm, lstm
 from pairlight.kernels.native.matmul import linear, matmul
+from pairlight.kernels.native.ngram_sums import ngram_sums
 from pairlight.kernels.native.pair_features import pair_features
-from pairlight.kernels.native.prefix_linear import prefix_linear_relu
 from pairlight.kernels.native.product_kmax import product_kmax
 from pairlight.kernels.native.product_max import product_max
 from pairlight.kernels.native.segment_max import segment_max
@@ -37,8 +37,8 @@ __all__ = [
     "linear",
     "lstm",
     "matmul",
+    "ngram_sums",
     "pair_features",
-    "prefix_linear_relu",
     "product_kmax",
     "product_max",
     "segment_max",

@@ -12,8 +12,8 @@ from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_count
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm, lstm
 from pairlight.kernels.autograd.matmul import add_product
+from pairlight.kernels.autograd.ngram_sums import ngram_sums
 from pairlight.kernels.autograd.pair_features import pair_features
-from pairlight.kernels.autograd.prefix_linear import prefix_linear_relu
 from pairlight.kernels.autograd.product_kmax import product_kmax
 from pairlight.kernels.autograd.product_max import product_max
 from pairlight.kernels.autograd.spatial_gru import spatial_gru, spatial_gru_states
@@ -26,8 +26,8 @@ __all__ = [
     "kernel_counts",
     "kmax",
     "lstm",
+    "ngram_sums",
     "pair_features",
-    "prefix_linear_relu",
     "product_kmax",
     "product_max",
     "spatial_gru",

@@ -47,7 +47,8 @@ class MatMulRun {
                   j = task % self.wide * COLUMNS;
     const int m = size(call.m - i, HIGH), n = size(call.n - j, COLUMNS), deepest = size(call.k, DEEP);
     const bool direct = call.a_column == 1;  // a row can be read as it is
-    Buffer<V> a(direct ? 0 : int64_t(padded(m, HEIGHT) / HEIGHT) * deepest), b(int64_t(padded(n, L) / L) * deepest);
+    Buffer<V> a(direct ? 0 : int64_t(padded(m, HEIGHT) / HEIGHT) * deepest, false);
+    Buffer<V> b(int64_t(padded(n, L) / L) * deepest, false);
     if (!a || !b) {
       __atomic_store_n(&self.failed, 1, __ATOMIC_RELAXED);
       return;
@@ -92,7 +93,7 @@ class MatMulRun {
         if (count == WIDTH)
           memcpy((void *)&to[t], terms_of, WIDTH * sizeof(T));
         else
-          for (int l = 0; l < count; l++) ((T *)&to[t])[l] = terms_of[l];
+          to[t] = read_lanes(terms_of, count);
       }
     }
   }
@@ -114,6 +115,11 @@ class MatMulRun {
     V sums[HEIGHT][N] = {};
     const T *row[HEIGHT];
     for (int r = 0; r < HEIGHT; r++) row[r] = at.a + least(r, STEP == 1 ? at.rows - 1 : r) * at.by_row;
+    // The tile is fetched while its sums are computed.
+#pragma GCC unroll 16
+    for (int r = 0; r < HEIGHT; r++)
+#pragma GCC unroll 2
+      for (int w = 0; w < N; w++) __builtin_prefetch(at.c + least(r, at.rows - 1) * at.c_row + w * L, 1);
     const V *first = at.b, *second = at.b + (N - 1) * at.k;
     for (int64_t t = 0; t < at.k; t++) {
       const V left = first[t], right = second[t];
@@ -132,22 +138,10 @@ class MatMulRun {
           T *to = at.c + r * at.c_row + w * L;
           const int count = at.columns - w * L;
           V total = sums[r][w];
-          if (at.bias) total += read(at.bias + w * L, count);
-          if (at.add) total += read(to, count);
-          if (count >= L)
-            memcpy((void *)to, &total, BYTES);
-          else
-            for (int l = 0; l < count; l++) to[l] = total[l];
+          if (at.bias) total += read_lanes(at.bias + w * L, count);
+          if (at.add) total += read_lanes(to, count);
+          write_lanes(to, total, count);
         }
-  }
-
-  static INLINE V read(const T *from, int count) {
-    V x = {};
-    if (count >= L)
-      memcpy(&x, from, BYTES);
-    else
-      for (int l = 0; l < count; l++) x[l] = from[l];
-    return x;
   }
 };
 

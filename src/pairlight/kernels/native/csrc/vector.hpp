@@ -73,6 +73,19 @@ INLINE V smaller(V a, V b) {
   return a < b ? a : b;
 }
 
+template <class I>
+INLINE bool any(I mask) {
+#if PAIRLIGHT_BYTES == 64
+  return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif PAIRLIGHT_BYTES == 32
+  return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
+  uint64_t half[2];
+  memcpy(half, &mask, sizeof half);
+  return (half[0] | half[1]) != 0;
+#endif
+}
+
 // 2^y with a relative error of 1.6e-7, for |y| <= 126: y = n + f, with a minimax polynomial of degree 5 for 2^f, and
 // 2^n written to the exponent bits. Adding 1.5 * 2^23 leaves the rounded y in the low bits; 127 is the exponent bias.
 INLINE Vector<float> power_of_two(Vector<float> y) {
@@ -135,6 +148,41 @@ INLINE Vector<double> hyperbolic_tangent(Vector<double> x) {
   for (int l = 0; l < LANES<double>; l++) x[l] = tanh(x[l]);
   return x;
 }
+
+// The first `count` numbers, or a whole vector of more, followed by zeros; and the inverse. Beyond them, no memory is
+// touched.
+#if PAIRLIGHT_BYTES == 64
+INLINE uint32_t first_lanes(int count, int lanes) { return count >= lanes ? ~0u : count > 0 ? (1u << count) - 1 : 0; }
+INLINE Vector<float> read_lanes(const float *from, int count) {
+  return (Vector<float>)_mm512_maskz_loadu_ps(__mmask16(first_lanes(count, 16)), from);
+}
+INLINE Vector<double> read_lanes(const double *from, int count) {
+  return (Vector<double>)_mm512_maskz_loadu_pd(__mmask8(first_lanes(count, 8)), from);
+}
+INLINE void write_lanes(float *to, Vector<float> x, int count) {
+  _mm512_mask_storeu_ps(to, __mmask16(first_lanes(count, 16)), (__m512)x);
+}
+INLINE void write_lanes(double *to, Vector<double> x, int count) {
+  _mm512_mask_storeu_pd(to, __mmask8(first_lanes(count, 8)), (__m512d)x);
+}
+#else
+template <class T>
+INLINE Vector<T> read_lanes(const T *from, int count) {
+  Vector<T> x = {};
+  if (count >= LANES<T>)
+    memcpy(&x, from, BYTES);
+  else
+    for (int l = 0; l < count; l++) x[l] = from[l];
+  return x;
+}
+template <class T>
+INLINE void write_lanes(T *to, Vector<T> x, int count) {
+  if (count >= LANES<T>)
+    memcpy((void *)to, &x, BYTES);
+  else
+    for (int l = 0; l < count; l++) to[l] = x[l];
+}
+#endif
 
 template <class T>
 INLINE T sum(Vector<T> x) {
@@ -214,14 +262,16 @@ inline void scatter(const Vector<T> *in, int stride, int n, T *const *row, const
   }
 }
 
-// Zero-initialised memory for n elements, or a null pointer if there is not enough.
+// Memory for n elements, zero unless it is written as a whole anyway, or a null pointer if there is not enough.
 template <class V>
 class Buffer {
  public:
-  explicit Buffer(int64_t n) {
+  explicit Buffer(int64_t n, bool zero = true) {
     void *p = nullptr;
     const size_t bytes = size_t(n) * sizeof(V) + 64;
-    if (posix_memalign(&p, 64, bytes) == 0) memset(p, 0, bytes), data_ = (V *)p;
+    if (posix_memalign(&p, 64, bytes) != 0) return;
+    if (zero) memset(p, 0, bytes);
+    data_ = (V *)p;
   }
   ~Buffer() { free(data_); }
   Buffer(const Buffer &) = delete;

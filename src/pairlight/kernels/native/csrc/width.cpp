@@ -5,6 +5,7 @@
 #include "kernel_counts.hpp"
 #include "lstm_backward.hpp"
 #include "matmul.hpp"
+#include "ngram_sums.hpp"
 #include "pair_features.hpp"
 #include "product_kmax.hpp"
 #include "product_max_backward.hpp"
@@ -37,6 +38,12 @@ using namespace PAIRLIGHT_WIDTH;
     return KernelCountsRun<T>::backward(*call);                                                                       \
   }                                                                                                                   \
   EXPORT int JOIN(matmul, type, PAIRLIGHT_WIDTH)(const MatMul<T> *call) { return MatMulRun<T>::run(*call); }           \
+  EXPORT int JOIN(ngram_sums, type, PAIRLIGHT_WIDTH)(const NgramSums<T> *call) {                                       \
+    return NgramSumsRun<T>::forward(*call);                                                                            \
+  }                                                                                                                    \
+  EXPORT int JOIN(ngram_sums_backward, type, PAIRLIGHT_WIDTH)(const NgramSums<T> *call) {                              \
+    return NgramSumsRun<T>::backward(*call);                                                                           \
+  }                                                                                                                    \
   EXPORT int JOIN(conv2d, type, PAIRLIGHT_WIDTH)(const Conv2d<T> *call) { return Conv2dRun<T>::run(*call); }           \
   EXPORT int JOIN(distances, type, PAIRLIGHT_WIDTH)(const Distances<T> *call) { return DistancesRun<T>::run(*call); }  \
   EXPORT int JOIN(embedding_sums, type, PAIRLIGHT_WIDTH)(const EmbeddingSums<T> *call) {                               \
