@@ -118,6 +118,13 @@ def test_shards_are_reranked_from_the_encodings_of_the_model(source, tmp_path, m
     assert [hit.model_score for hit in found] == pytest.approx(expected, abs=2e-3)
 
 
+def test_shards_see_what_is_tuned(shards):
+    with Index.open(shards.folder) as other:
+        other.set_tuned(0.9, None)
+    shards.search(QUERY)
+    assert shards.searcher().weight == 0.9
+
+
 def test_a_damaged_shard_is_one_line(shards, tmp_path, capfd):
     shards.close()
     (tmp_path / "shards" / "part-000001" / "vectors" / "commit.json").write_bytes(b"{")

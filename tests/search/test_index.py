@@ -116,6 +116,17 @@ def test_a_reader_sees_what_another_object_adds(index, tmp_path):
     assert ids(reader.search("opening hours on Sunday"))[0] == "hours"
 
 
+def test_an_open_index_sees_what_another_object_tunes(index, tmp_path):
+    reader = Index.open(tmp_path / "index")
+    *_, second, first = sorted(hit.model_score for hit in reader.search("where is my parcel"))
+    index.set_tuned(0.9, (first + second) / 2)
+    assert len(reader.search("where is my parcel")) == 1
+    assert reader.searcher().weight == 0.9
+    index.set_tuned(0.2, None)
+    assert len(reader.search("where is my parcel")) == 4
+    assert reader.searcher().weight == 0.2
+
+
 def test_one_process_writes_at_a_time(index, tmp_path):
     index.delete(["nobody"])
     other = Index.open(tmp_path / "index")

@@ -17,7 +17,7 @@ from pairlight.inference.scorer import Scorer
 from pairlight.search.document_encodings import stores_encodings, with_encodings
 from pairlight.search.documents import Document, Where
 from pairlight.search.first_stage import FirstStage, FusedStage
-from pairlight.search.manifest import WEIGHT, Manifest, is_index, read_manifest, write_manifest
+from pairlight.search.manifest import WEIGHT, Manifest, is_index, manifest_stamp, read_manifest, write_manifest
 from pairlight.search.results import SearchResults
 from pairlight.search.searcher import FIRST, TOP, Searcher
 from pairlight.search.tantivy_stage import TantivyStage, check_installed
@@ -51,6 +51,8 @@ class Index:
     first and then to the vectors, and the ids of a change are noted before, so that a crash between the two is repaired
     by the next change.
     """
+
+    _stamp: tuple[int, int] | None = None  # of the manifest that was read last
 
     def __init__(self, folder: Path, manifest: Manifest, model: "str | Path | Matcher | None" = None) -> None:
         self.folder, self.manifest = folder, manifest
@@ -226,10 +228,18 @@ class Index:
         self._set_manifest(replace(self.manifest, weight=weight, threshold=threshold))
 
     def reload(self) -> None:
-        """See what other processes have committed since."""
+        """See what other processes have committed since, and what was tuned."""
+        self._reload_tuned()
         self.documents.reload()
         if self.vectors is not None:
             self.vectors.store.reload()
+
+    def _reload_tuned(self) -> None:
+        stamp = manifest_stamp(self.folder)
+        if stamp != self._stamp:
+            found = read_manifest(self.folder)
+            self.manifest = replace(self.manifest, weight=found.weight, threshold=found.threshold)
+            self._stamp = stamp
 
     def check(self) -> None:
         """Raise InputError if a file is damaged, or the vectors are not those of the documents."""

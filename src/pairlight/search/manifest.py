@@ -54,6 +54,15 @@ def is_index(folder: Path) -> bool:
     return (folder / MANIFEST).is_file() and b'"first_stage"' in (folder / MANIFEST).read_bytes()[:1000]
 
 
+def manifest_stamp(folder: Path) -> tuple[int, int]:
+    """What is another one whenever the manifest has been replaced."""
+    try:
+        status = (folder / MANIFEST).stat()
+    except OSError as error:
+        raise InputError(f"{folder / MANIFEST} cannot be read ({error.strerror}): give the folder of an index.") from None
+    return status.st_mtime_ns, status.st_ino
+
+
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_json(folder / MANIFEST, {"format": FORMAT, **manifest.as_dict(), "sha256": manifest.digest()})
     sync_folder(folder)

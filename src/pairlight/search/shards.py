@@ -45,7 +45,7 @@ class ShardedIndex(Index):
         return FusedStage([_ShardStage(self.shards, "bm25"), _ShardStage(self.shards, "vectors")])
 
     def reload(self) -> None:
-        pass  # shards do not change
+        self._reload_tuned()  # shards do not change
 
     def check(self) -> None:
         for each in self.shards.shards:
