@@ -65,6 +65,20 @@ def test_results_are_filtered_and_paged(run, fails, index):
     fails(["search", index, "parcel", "--top", "20", "--first", "10"], "first of at least 20", "(option --first)")
 
 
+def test_a_search_and_an_evaluation_use_the_first_stage_that_they_name(run, fails, index, docs, judged, tmp_path):
+    assert found(run, index, "pay", "--first-stage", "bm25") == ["payment"]
+    assert len(found(run, index, "pay", "--first-stage", "vectors")) == 4
+    recall = {
+        name: json.loads(run("evaluate", index, *judged, "--first-stage", name, "--json")[1])["stages"]["first stage"]
+        for name in ("bm25", "vectors", "hybrid")
+    }
+    assert recall["vectors"]["recall"] == recall["hybrid"]["recall"] == 1
+    fails(["search", index, "pay", "--first-stage", "bm52"], "Did you mean 'bm25'", "(option --first-stage)")
+    assert run("index", docs, "--out", tmp_path / "words", "--first-stage", "bm25")[0] == 0
+    for command in (["search", tmp_path / "words", "pay"], ["evaluate", tmp_path / "words", *judged]):
+        fails([*command, "--first-stage", "vectors"], "has no vectors", "use bm25", "(option --first-stage)")
+
+
 def test_the_first_result_is_explained(run, fails, index, docs, tmp_path):
     code, out, _ = run("search", index, "where is my parcel", "--explain")
     assert code == 0
@@ -118,6 +132,7 @@ def test_an_index_is_tuned_and_evaluated(run, fails, index, judged, docs):
 def test_options_of_an_index_are_refused_for_a_model(fails, model, data):
     fails(["evaluate", model, data, "--queries", "q.tsv"], "is for an index", "(option --queries)")
     fails(["evaluate", model, data, "--first", "5"], "is for an index", "(option --first)")
+    fails(["evaluate", model, data, "--first-stage", "bm25"], "is for an index", "(option --first-stage)")
 
 
 def test_a_beir_folder_is_indexed_and_evaluated_as_it_is(run, tmp_path):

@@ -55,6 +55,20 @@ def test_every_first_stage_finds_added_documents_and_no_deleted_ones(documents, 
         assert len(again) == 5
 
 
+def test_a_search_uses_the_first_stage_that_it_names(index, documents, tmp_path):
+    query = "returns are free"
+    for name in ("bm25", "vectors", "hybrid"):
+        found = index.search(query, first=4, top=4, first_stage=name)
+        expected = {each.document.id: each.score for each in index.stage(name).candidates(query, 4)}
+        assert {hit.id: hit.first_score for hit in found} == expected
+    with pytest.raises(InputError, match=r"No first stage named 'bm52'\. Did you mean 'bm25'"):
+        index.search(query, first_stage="bm52")
+    with Index.create(tmp_path / "words", documents, first_stage="bm25", model=None) as words:
+        assert ids(words.search(query, first_stage="bm25")) == ["returns"]
+        with pytest.raises(InputError, match="has no vectors for the first stage hybrid: use bm25, or index"):
+            words.search(query, first_stage="hybrid")
+
+
 def test_fields_can_be_filtered_by_and_pages_follow_each_other(index):
     index.add([Document("de", "Sendung verfolgen", {"lang": "de"})])
     assert ids(index.search("where is my parcel", where={"lang": "de"})) == ["de"]
@@ -172,14 +186,6 @@ def test_a_bad_first_document_leaves_no_folder(tmp_path):
     with pytest.raises(InputError, match="is empty"):
         Index.create(tmp_path / "i", [" "])
     assert not (tmp_path / "i").exists()
-
-
-def test_an_index_without_vectors_says_so(documents, tmp_path):
-    with (
-        Index.create(tmp_path / "i", documents, first_stage="bm25", model=None) as index,
-        pytest.raises(InputError, match="has no vectors"),
-    ):
-        index.searcher("hybrid")
 
 
 class StoppedError(Exception):

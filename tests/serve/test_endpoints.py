@@ -100,6 +100,14 @@ def test_the_index_is_searched_with_each_model(server):
     assert "tracking" in spans["text"][spans["relevant_spans"][0]["start"] : spans["relevant_spans"][0]["end"]]
 
 
+def test_a_search_uses_the_first_stage_that_it_names(server):
+    def found(stage):
+        return [hit["id"] for hit in server.post("/search", {"query": "returns", "first_stage": stage}).json["hits"]]
+
+    assert found("bm25") == ["returns"]
+    assert len(found("vectors")) == len(found(None)) == 4
+
+
 def test_a_text_is_explained_and_several_are_compared(server):
     one = server.post("/explain", {"query": QUERY, "text": TEXTS[1]}).json
     assert one["score"] == pytest.approx(one["score"])
@@ -149,6 +157,7 @@ def test_health_information_metrics_and_description_are_answered(server):
         ("/score", {"text_1": ["a", "b"], "text_2": ["a"]}, 422, "`text_1` has 2 texts"),
         ("/predict", {"inputs": ["a"]}, 400, "`inputs`"),
         ("/search", {"query": "a", "model": "x"}, 422, "use one of late, mv"),
+        ("/search", {"query": "a", "first_stage": "bm52"}, 422, "No first stage named 'bm52'"),
         ("/search", {"query": "a", "top": 500}, 422, "only 100 candidates"),
         ("/explain", {"query": "a"}, 422, "`text` is missing"),
         ("/rerank", b"{", 422, "not JSON"),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from pairlight.cli.options import MAX_COUNT, Columns, Json, Threads, with_columns
+from pairlight.cli.options import MAX_COUNT, Columns, FirstStage, Json, Threads, with_columns
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError, unknown_name
@@ -46,6 +46,7 @@ def evaluate(
             "--first", min=1, max=MAX_COUNT, help="Number of candidates of an index that are reranked.  [default: 100]"
         ),
     ] = None,
+    first_stage: FirstStage = None,
     errors: Annotated[
         Path | None, typer.Option("--errors", help="Write a page (.html) that explains the worst errors.")
     ] = None,
@@ -65,14 +66,14 @@ def evaluate(
         unused = (data, task, run_out, qrels_out, run, errors)
         if any(each is not None for each in unused) or columns != Columns() or split != "test" or keep_empty:
             raise InputError(
-                f"{model} is an index, which is evaluated with --queries, --qrels and --first: remove other options."
+                f"{model} is an index, which is evaluated with --queries, --qrels, --first and --first-stage: remove "
+                "other options."
             )
-        _evaluate_index(model, queries, qrels, first, threads, as_json)
+        _evaluate_index(model, queries, qrels, first, first_stage, threads, as_json)
         return
-    if queries is not None or first is not None:
-        raise InputError(
-            "This option is for an index: give the folder of one.", option="queries" if queries else "first"
-        )
+    for name, value in (("queries", queries), ("first", first), ("first_stage", first_stage)):
+        if value is not None:
+            raise InputError("This option is for an index: give the folder of one.", option=name)
     if (run is None) != (qrels is None):
         raise InputError("--run and --qrels are used together: give both, or a model and data.")
     if run is not None and qrels is not None:
@@ -135,7 +136,13 @@ def evaluate(
 
 
 def _evaluate_index(
-    folder: Path, queries: str | None, qrels: Path | None, first: int | None, threads: int | None, as_json: bool
+    folder: Path,
+    queries: str | None,
+    qrels: Path | None,
+    first: int | None,
+    first_stage: str | None,
+    threads: int | None,
+    as_json: bool,
 ) -> None:
     from pairlight.search.documents import read_queries, read_relevance
     from pairlight.search.evaluate import evaluate_index
@@ -148,7 +155,12 @@ def _evaluate_index(
     asked, relevance = read_queries(queries), read_relevance(queries if qrels is None else qrels)
     with Index.open(folder) as index, progress_reporter() as reporter:
         result = evaluate_index(
-            index, asked, relevance, first=first or FIRST, progress=lambda done: reporter.update("Searching", done)
+            index,
+            asked,
+            relevance,
+            first=first or FIRST,
+            first_stage=first_stage,
+            progress=lambda done: reporter.update("Searching", done),
         )
     if as_json:
         print_json(result.as_dict())

@@ -34,6 +34,10 @@ MAX_SEEDS = 1000
 Model = Annotated[Path, typer.Argument(help="Folder of a saved model.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Number of CPU threads.")]
+FirstStage = Annotated[
+    str | None,
+    typer.Option("--first-stage", help="bm25, vectors or hybrid, if the index has it.  [default: that of the index]"),
+]
 TextColumn = Annotated[str, typer.Option("--text", help="Column of the texts, if the file is a table.")]
 IdColumn = Annotated[str, typer.Option("--id", help="Column of the texts' ids, if the file is a table.")]
 Folder = Annotated[Path | None, typer.Option("--folder", help="Folder with the files of a named dataset.")]

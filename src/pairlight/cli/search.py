@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pairlight.cli.options import MAX_COUNT, Json, Threads
+from pairlight.cli.options import MAX_COUNT, FirstStage, Json, Threads
 from pairlight.cli.output import print_json
 from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
@@ -24,6 +24,7 @@ def search(
     first: Annotated[
         int, typer.Option("--first", min=1, max=MAX_COUNT, help="Number of candidates that are reranked.")
     ] = 100,
+    first_stage: FirstStage = None,
     where: Annotated[
         list[str] | None,
         typer.Option("--where", help="Only documents with this field, as lang=en; may be repeated."),
@@ -44,7 +45,7 @@ def search(
     with prefer_backend("torch" if explain else "numpy"):  # explanations have gradients
         configure_process(threads)
         with Index.open(index) as opened:
-            results = opened.search(query, top, first, parse_where(where), offset, threshold)
+            results = opened.search(query, top, first, parse_where(where), offset, threshold, first_stage)
             explained = _explain(opened, results) if explain else None
     if as_json:
         print_json(

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from pairlight.core.errors import InputError
+from pairlight.core.errors import InputError, unknown_name
 from pairlight.core.files import sync_folder
 from pairlight.core.folders import claim_folder
 from pairlight.core.records import read_record, write_record
@@ -17,7 +17,15 @@ from pairlight.inference.scorer import Scorer
 from pairlight.search.document_encodings import stores_encodings, with_encodings
 from pairlight.search.documents import Document, Where
 from pairlight.search.first_stage import FirstStage, FusedStage
-from pairlight.search.manifest import WEIGHT, Manifest, is_index, manifest_stamp, read_manifest, write_manifest
+from pairlight.search.manifest import (
+    FIRST_STAGES,
+    WEIGHT,
+    Manifest,
+    is_index,
+    manifest_stamp,
+    read_manifest,
+    write_manifest,
+)
 from pairlight.search.results import SearchResults
 from pairlight.search.searcher import FIRST, TOP, Searcher
 from pairlight.search.tantivy_stage import TantivyStage, check_installed
@@ -175,10 +183,11 @@ class Index:
         where: Where | None = None,
         offset: int = 0,
         threshold: float | None = None,
+        first_stage: str | None = None,
     ) -> SearchResults:
-        """The best documents for a query, best first: see `Searcher.search`."""
+        """The best documents for a query, best first: see `Searcher.search`, and `stage` for `first_stage`."""
         self.reload()
-        return self.searcher().search(query, top, first, where, offset, threshold)
+        return self.searcher(first_stage).search(query, top, first, where, offset, threshold)
 
     def searcher(self, first_stage: str | None = None) -> Searcher:
         """The search of this index as an object, with its first stage or another one that it has."""
@@ -192,15 +201,21 @@ class Index:
         )
 
     def stage(self, name: str) -> FirstStage:
-        """A first stage of this index: bm25, vectors or hybrid."""
-        if name == "bm25":
+        """A first stage of this index: bm25, and vectors or hybrid where it was created with one of these."""
+        self._check_stage(name)
+        if name == "bm25" or self.vectors is None:
             return self.documents
-        if self.vectors is None:
+        return self.vectors if name == "vectors" else FusedStage([self.documents, self.vectors])
+
+    def _check_stage(self, name: str) -> None:
+        if name not in FIRST_STAGES:
+            raise unknown_name("first stage", name, FIRST_STAGES, option="first_stage")
+        if name != "bm25" and self.manifest.first_stage == "bm25":
             raise InputError(
-                f"{self.folder} has no vectors for the first stage {name}: index the documents again with it.",
+                f"This index has no vectors for the first stage {name}: use bm25, or index the documents again with "
+                f"{name}.",
                 option="first_stage",
             )
-        return self.vectors if name == "vectors" else FusedStage([self.documents, self.vectors])
 
     @property
     def matcher(self) -> "Matcher | None":

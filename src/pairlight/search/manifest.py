@@ -59,7 +59,9 @@ def manifest_stamp(folder: Path) -> tuple[int, int]:
     try:
         status = (folder / MANIFEST).stat()
     except OSError as error:
-        raise InputError(f"{folder / MANIFEST} cannot be read ({error.strerror}): give the folder of an index.") from None
+        raise InputError(
+            f"{folder / MANIFEST} cannot be read ({error.strerror}): give the folder of an index."
+        ) from None
     return status.st_mtime_ns, status.st_ino
 
 

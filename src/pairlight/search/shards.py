@@ -39,6 +39,7 @@ class ShardedIndex(Index):
         return [each for part in self.shards.ask("sample", count) for each in part][:count]
 
     def stage(self, name: str) -> FirstStage:
+        self._check_stage(name)
         if name != "hybrid":
             return _ShardStage(self.shards, name)
         # Ranks are fused after the shards are merged: each shard has a first one.

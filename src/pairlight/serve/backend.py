@@ -81,14 +81,16 @@ class Backend:
             raise RequestError("NotFound", "No index is served: start the server with one.")
         return self.index
 
-    def search(self, model: ServedModel | None, query: str, options: Mapping[str, Any]) -> SearchResults:
+    def search(
+        self, model: ServedModel | None, query: str, options: Mapping[str, Any], first_stage: str | None = None
+    ) -> SearchResults:
         """Search the index and rerank with a model; what was tuned applies to the model of the index."""
         index = self.opened_index()
         index.reload()
         own = index.manifest.model
         tuned = model is None or (own is not None and resolve_model(own).resolve() == model.folder.resolve())
         searcher = Searcher(
-            index.stage(index.manifest.first_stage),
+            index.stage(first_stage or index.manifest.first_stage),
             None if model is None else model.matcher.scorer,
             weight=index.manifest.weight if tuned else WEIGHT,
             threshold=index.manifest.threshold if tuned else None,

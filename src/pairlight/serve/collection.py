@@ -32,6 +32,7 @@ SEARCH: Schema = {
         "model": NAME,
         "top": count(1, MAX_FIRST, default=TOP),
         "first": count(1, MAX_FIRST, default=FIRST),
+        "first_stage": NAME,
         "offset": count(0, MAX_FIRST, default=0),
         "threshold": NUMBER,
         "where": {
@@ -113,7 +114,7 @@ async def search(body: Mapping[str, Any], backend: Backend, queue: WorkQueue) ->
     backend.opened_index()
     model = backend.named_model(body.get("model")) if backend.models else None
     options = search_options(body)
-    results = await queue.run(lambda: backend.search(model, body["query"], options))
+    results = await queue.run(lambda: backend.search(model, body["query"], options, body.get("first_stage")))
     found = results.as_dict() | {"model": None if model is None else model.name}
     if body.get("relevant_spans") and model is not None:
         for hit in found["hits"][:MAX_EXPLAINED]:
