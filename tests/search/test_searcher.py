@@ -7,6 +7,7 @@ from pairlight.core.errors import InputError
 from pairlight.search.documents import Document
 from pairlight.search.first_stage import Candidate, FunctionStage
 from pairlight.search.searcher import Searcher, blended, normalised
+from pairlight.search.windows import words_read
 
 TEXTS = ["we are open", "returns are free", "the tracking page shows where your parcel is", "pay by card"]
 
@@ -35,6 +36,19 @@ def test_a_model_reranks_the_candidates(stage, matcher):
     assert results[0].first_score == 2.0
     assert results[0].passage.text == results[0].text
     assert results.seconds.total == results.seconds.first_stage + results.seconds.rerank > 0
+
+
+def test_texts_that_the_model_does_not_read_to_the_end_are_reported(matcher):
+    texts = ["parcel " * 5000, "parcel " * 500, "a parcel"]
+    stage = FunctionStage(lambda query, k: [Candidate(Document(str(i), text), 1.0) for i, text in enumerate(texts)])
+    searcher, words = Searcher(stage, matcher.scorer), matcher.scorer.max_length
+    short, long = (searcher.search(query, top=3) for query in ("where is my parcel", "parcel " * 1000))
+    assert short.truncated == 1
+    assert short.warnings[0].startswith(f"1 of 3 hits have more than {words_read(matcher.scorer)} words")
+    assert short.as_dict()["meta"]["warnings"] == short.warnings
+    assert long.truncated == 2
+    assert long.warnings[0] == f"The query has more than {words} words and was truncated for the model."
+    assert Searcher(stage).search("parcel " * 1000).warnings == []
 
 
 def test_the_weight_decides_between_the_stages(stage, matcher):

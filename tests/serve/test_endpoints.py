@@ -85,6 +85,12 @@ def test_truncated_texts_are_reported(server):
     assert found.headers["x-truncated-texts"] == "1"
     as_tei = server.post("/rerank", {"query": long, "texts": ["short"]})
     assert as_tei.headers["x-truncated-texts"] == "1"
+    for path in ("/score", "/v1/score"):
+        assert server.post(path, {"text_1": long, "text_2": ["a", long]}).headers["x-truncated-texts"] == "2"
+        assert server.post(path, {"text_1": [long] * 2, "text_2": ["a", long]}).headers["x-truncated-texts"] == "3"
+        assert server.post(path, {"text_1": "a", "text_2": "b"}).headers["x-truncated-texts"] is None
+    pairs = {"inputs": [[long, "a"], [long, "a"]]}
+    assert server.post("/predict", pairs).headers["x-truncated-texts"] == "2"
     assert "warnings" not in server.post("/v1/rerank", {"query": QUERY, "documents": ["parcel"]}).json["meta"]
 
 
@@ -98,6 +104,16 @@ def test_the_index_is_searched_with_each_model(server):
     spans = server.post("/search", {"query": "tracking page", "relevant_spans": True}).json["hits"][0]
     assert spans["id"] == "tracking"
     assert "tracking" in spans["text"][spans["relevant_spans"][0]["start"] : spans["relevant_spans"][0]["end"]]
+
+
+def test_a_search_with_a_query_that_the_model_does_not_read_to_the_end_is_reported(server):
+    found = server.post("/search", {"query": "parcel " * 100})
+    assert found.json["meta"]["warnings"] == ["The query has more than 64 words and was truncated for the model."]
+    assert found.headers["x-truncated-texts"] == "1"
+    assert b"was truncated for the model" in server.send("GET", f"/?q={'parcel+' * 100}").content
+    short = server.post("/search", {"query": QUERY})
+    assert "meta" not in short.json
+    assert short.headers["x-truncated-texts"] is None
 
 
 def test_a_search_uses_the_first_stage_that_it_names(server):

@@ -92,3 +92,5 @@ def _print(results: "SearchResults", offset: int) -> None:
         f"({results.candidates} candidates; first stage {1000 * seconds.first_stage:.1f} ms, "
         f"rerank {1000 * seconds.rerank:.1f} ms)"
     )
+    for warning in results.warnings:
+        print(f"({warning})")

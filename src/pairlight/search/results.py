@@ -1,7 +1,7 @@
 """What a search returns: hits with their scores and passages, and the time of each stage."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -47,6 +47,8 @@ class SearchResults:
     hits: list[SearchHit]
     candidates: int  # how many the first stage has found
     seconds: StageSeconds
+    truncated: int = 0  # how many texts, the query and hits, are longer than what the model reads of them
+    warnings: list[str] = field(default_factory=list)  # the same in words
 
     def __len__(self) -> int:
         return len(self.hits)
@@ -58,5 +60,7 @@ class SearchResults:
         return self.hits[number]
 
     def as_dict(self) -> dict[str, Any]:
-        """The results in a form ready for JSON."""
-        return asdict(self) | {"seconds": {**asdict(self.seconds), "total": self.seconds.total}}
+        """The results in a form ready for JSON; `meta` only where there are warnings."""
+        record = asdict(self) | {"seconds": {**asdict(self.seconds), "total": self.seconds.total}}
+        del record["truncated"], record["warnings"]
+        return record | ({"meta": {"warnings": self.warnings}} if self.warnings else {})

@@ -1,6 +1,7 @@
 """Two-stage search: candidates from a first stage, reranked by a model, with a blend of both scores."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from pairlight.search.first_stage import Candidate, FirstStage
 from pairlight.search.manifest import WEIGHT
 from pairlight.search.passages import ScoredPassages, score_passages
 from pairlight.search.results import Passage, SearchHit, SearchResults, StageSeconds
-from pairlight.search.windows import passages_of
+from pairlight.search.windows import passages_of, words_read
 from pairlight.text.checks import check_text
 
 TOP, FIRST = 10, 100
@@ -78,7 +79,7 @@ class Searcher:
         deciding = first_scores if model_scores is None else model_scores
         best = [i for i in np.argsort(-scores, kind="stable").tolist() if lowest is None or deciding[i] >= lowest]
         hits = [self._hit(scored, i, float(scores[i])) for i in best[offset : offset + top]]
-        return SearchResults(query, hits, len(scored.candidates), scored.seconds)
+        return SearchResults(query, hits, len(scored.candidates), scored.seconds, *self._truncated(query, hits))
 
     def scored(self, query: str, first: int = FIRST, where: Where | None = None) -> ScoredCandidates:
         """The candidates of the first stage with the scores of the model, in the order of the first stage."""
@@ -89,6 +90,26 @@ class Searcher:
         if self.scorer is not None and candidates:
             passages = score_passages(self.scorer, query, [each.document for each in candidates])
         return ScoredCandidates(candidates, passages, StageSeconds(found - started, time.perf_counter() - found))
+
+    def _truncated(self, query: str, hits: Sequence[SearchHit]) -> tuple[int, list[str]]:
+        """How many of these texts the model has not read to the end, and which, in words."""
+        if self.scorer is None:
+            return 0, []
+        model, tokenizer = self.scorer.model, self.scorer.tokenizer
+        of_query, of_hit = self.scorer.max_length, words_read(self.scorer)
+        if model.inputs.max_lengths is not None:
+            of_query = min(of_query, model.settings[model.inputs.max_lengths[0]])
+        warnings = []
+        queries = tokenizer.tokenize([query], of_query).truncated
+        if queries:
+            warnings.append(f"The query has more than {of_query} words and was truncated for the model.")
+        long = [hit.text for hit in hits if hit.passage.text != hit.text]  # others are read as a whole
+        cut = tokenizer.tokenize(long, of_hit).truncated if long else 0
+        if cut:
+            warnings.append(
+                f"{cut} of {len(hits)} hits have more than {of_hit} words and were truncated for the model."
+            )
+        return queries + cut, warnings
 
     def _hit(self, scored: ScoredCandidates, i: int, score: float) -> SearchHit:
         candidate, document = scored.candidates[i], scored.candidates[i].document

@@ -24,7 +24,12 @@ class Window:
 
 def tokenized_for_windows(scorer: Scorer, texts: Sequence[str]) -> TokenizedTexts:
     """The words of texts, as many of each as its windows have."""
-    return scorer.tokenizer.tokenize(texts, scorer.max_length + (MAX_WINDOWS - 1) * _step(scorer.max_length))
+    return scorer.tokenizer.tokenize(texts, words_read(scorer))
+
+
+def words_read(scorer: Scorer) -> int:
+    """How many words of a text are in its windows at most."""
+    return scorer.max_length + (MAX_WINDOWS - 1) * _step(scorer.max_length)
 
 
 def windows_of(lengths: Iterable[int], size: int) -> list[Window]:

@@ -123,7 +123,7 @@ async def search(body: Mapping[str, Any], backend: Backend, queue: WorkQueue) ->
             hit["relevant_spans"] = [
                 {**span, "start": span["start"] + start, "end": span["end"] + start} for span in spans
             ]
-    return Answer(found, results.candidates, 0, found["model"])
+    return Answer(found, results.candidates, results.truncated, found["model"])
 
 
 def search_options(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -134,7 +134,8 @@ def wants_spans(value: Any) -> bool:
 async def score_pairs(body: Body, model: ServedModel, queue: WorkQueue) -> Answer:
     """vLLM's /score: the score of each pair, in order."""
     left, right = _side(body, "text_1", "queries"), _side(body, "text_2", "documents")
-    if len(left) == 1:
+    queries = len(left)
+    if queries == 1:
         left = left * len(right)
     if len(left) != len(right):
         raise RequestError(
@@ -144,7 +145,7 @@ async def score_pairs(body: Body, model: ServedModel, queue: WorkQueue) -> Answe
     scored = await queue.score(model, left, right)
     shown = scored.scores if body.get("use_activation") is False else model.probabilities(scored.scores)
     words = _words([*left, *right])
-    answer = _answer(None, model, scored, len(right))
+    answer = _answer(None, model, scored, len(right), one_query=queries == 1)
     answer.body = {
         "id": f"score-{uuid.uuid4().hex}",
         "object": "list",
@@ -163,7 +164,7 @@ async def predict(body: Body, model: ServedModel, queue: WorkQueue) -> Answer:
     scored = await queue.score(model, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
     shown = scored.scores if body.get("raw_scores") else model.probabilities(scored.scores)
     found = [[{"score": float(value), "label": "LABEL_0"}] for value in shown]
-    return _answer(found[0] if isinstance(inputs[0], str) else found, model, scored, len(pairs))
+    return _answer(found[0] if isinstance(inputs[0], str) else found, model, scored, len(pairs), one_query=False)
 
 
 def truncation_warnings(scored: PairScores, limit: int) -> list[str]:
@@ -178,8 +179,9 @@ def truncation_warnings(scored: PairScores, limit: int) -> list[str]:
     return warnings
 
 
-def _answer(body: Any, model: ServedModel, scored: PairScores, texts: int) -> Answer:
-    truncated = int(scored.right_truncated.sum()) + int(scored.left_truncated.any())
+def _answer(body: Any, model: ServedModel, scored: PairScores, texts: int, *, one_query: bool = True) -> Answer:
+    queries = int(scored.left_truncated.any() if one_query else scored.left_truncated.sum())
+    truncated = int(scored.right_truncated.sum()) + queries
     return Answer(body, texts, truncated, model.name, truncation_warnings(scored, model.max_length))
 
 

@@ -100,7 +100,8 @@ def _column(query: str, found: Mapping[str, Any], mark: Mark) -> str:
     seconds = found["seconds"]
     times = f"first stage {1000 * seconds['first_stage']:.1f} ms, rerank {1000 * seconds['rerank']:.1f} ms"
     heading = html.escape(found["model"] or "first stage only")
-    about = f"{found['candidates']} candidates; {times}"
+    warnings = found.get("meta", {}).get("warnings", [])
+    about = html.escape(" ".join([f"{found['candidates']} candidates; {times}.", *warnings]))
     return f"<section><h2>{heading}</h2><p>{about}</p><ol>{hits or '<li>No answer.</li>'}</ol></section>"
 
 
