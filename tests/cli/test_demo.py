@@ -22,13 +22,26 @@ def test_the_demo_writes_a_model_and_a_page_and_can_be_run_again(toy, run, tmp_p
         code, said, _ = run("demo", "--out", out)
         assert code == 0
         assert "late-interaction" in said
+        assert said.endswith(
+            "    pip install '.[search,serve]'\n    pairlight index documents.csv --out my-index\n"
+            "    pairlight serve --index my-index        # then open http://127.0.0.1:8080\n"
+        )
         assert {"config.json", "model.safetensors", "explained.html"} <= {each.name for each in out.iterdir()}
 
 
 def test_the_demo_is_served_with_its_sentences_and_the_page_is_opened(toy, run, tmp_path, monkeypatch):
     served = []
-    monkeypatch.setattr("pairlight.serve.server.serve", lambda settings, on_ready: served.append(settings) or 0)
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+
+    def serve(settings, on_ready):
+        served.append(settings)
+        on_ready("http://127.0.0.1:1234")  # what the server does when its models are loaded
+        return 0
+
+    monkeypatch.setattr("pairlight.serve.server.serve", serve)
     assert run("demo", "--out", tmp_path / "shown", "--serve", "--port", "0")[0] == 0
+    assert opened == ["http://127.0.0.1:1234"]
     assert (served[0].models, served[0].index) == (("qa-small",), tmp_path / "shown-index")
     with Index.open(served[0].index) as index:
         assert len(index) == 60  # the positives of three splits

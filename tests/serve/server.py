@@ -69,7 +69,7 @@ class RunningServer:
 
 
 @contextmanager
-def running(folder: Path, *arguments: str | Path, ready: bool = True) -> Iterator[RunningServer]:
+def running(folder: Path, *arguments: str | Path) -> Iterator[RunningServer]:
     """A server with these arguments, stopped at the end."""
     log = folder / "server.log"
     command = [sys.executable, "-m", "pairlight", "serve", *map(str, arguments), "--port", "0"]
@@ -77,8 +77,7 @@ def running(folder: Path, *arguments: str | Path, ready: bool = True) -> Iterato
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, text=True)
     try:
         server = RunningServer(process, log)
-        if ready:
-            server.wait_for("ready")
+        server.wait_for("ready")
         yield server
     finally:
         process.terminate()

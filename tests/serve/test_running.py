@@ -1,4 +1,4 @@
-"""A running server: loading, keys, overload, draining, reloading, workers, and changes that survive a kill."""
+"""A running server: keys, overload, draining, reloading, workers, and changes that survive a kill."""
 
 import json
 import os
@@ -37,12 +37,7 @@ def test_a_host_that_is_no_name_is_one_line():
 def test_keys_and_cors_are_checked_a_full_queue_refuses_and_sigterm_finishes_what_has_begun(models, tmp_path):
     (tmp_path / "keys").write_text("# for the shop\nsecret-1\nsecret-2\n", encoding="utf-8")
     arguments = ["--api-key-file", tmp_path / "keys", "--cors", "https://shop.example", "--max-waiting", "1"]
-    with running(tmp_path, models[0], *arguments, ready=False) as server:
-        loading = server.send("GET", "/health")
-        assert loading.status in (200, 503)
-        if loading.status == 503:
-            assert loading.headers["retry-after"] == "1"
-        server.wait_for("ready")
+    with running(tmp_path, models[0], *arguments) as server:
         for key in ("", "Bearer wrong", "Bearer secret-1x", "Basic !"):
             refused = server.send("POST", "/rerank", BODY, Authorization=key)
             assert refused.status == 401

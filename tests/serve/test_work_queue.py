@@ -8,7 +8,7 @@ import pytest
 
 from pairlight.serve import work_queue
 from pairlight.serve.served_model import PairScores
-from pairlight.serve.work_queue import WorkQueue
+from pairlight.serve.work_queue import CHUNK, WorkQueue
 
 
 class Clock:
@@ -46,3 +46,49 @@ def test_a_batch_is_as_large_as_what_is_scored_in_a_short_time(monkeypatch, seco
     assert model.batches[0] == 100  # how fast the model is is not known yet
     assert max(model.batches) == model.batches[1] == largest
     assert sum(model.batches) == 3000
+
+
+def test_what_waits_for_a_client_that_has_gone_is_skipped(monkeypatch):
+    model, queue, start = Clock(0.0002), WorkQueue(), threading.Event()
+    monkeypatch.setattr(work_queue, "time", model)
+    chunks = 4
+
+    async def ask():
+        blocked = asyncio.ensure_future(queue.run(start.wait))
+        gone = asyncio.ensure_future(queue.score(model, ["q"] * CHUNK * chunks, ["x"] * CHUNK * chunks))
+        stays = asyncio.ensure_future(queue.score(model, ["q"] * 10, ["xy"] * 10))
+        await asyncio.sleep(0)  # both of them wait now
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        start.set()
+        await blocked
+        return await stays
+
+    found = asyncio.run(ask())
+    queue.close()
+    assert found.scores.tolist() == [2.0] * 10
+    assert model.batches == [10]
+
+
+def test_a_client_that_goes_while_it_is_scored_costs_no_more_than_the_chunk_that_has_begun(monkeypatch):
+    queue, begun, go_on = WorkQueue(), threading.Event(), threading.Event()
+
+    class Slow(Clock):
+        def score(self, left, right):
+            begun.set()
+            go_on.wait()
+            return super().score(left, right)
+
+    model = Slow(0.0002)
+    monkeypatch.setattr(work_queue, "time", model)
+
+    async def ask():
+        gone = asyncio.ensure_future(queue.score(model, ["q"] * CHUNK * 4, ["x"] * CHUNK * 4))
+        await asyncio.to_thread(begun.wait)
+        gone.cancel()
+        await asyncio.gather(gone, return_exceptions=True)
+        go_on.set()
+
+    asyncio.run(ask())
+    queue.close()
+    assert model.batches == [CHUNK]

@@ -1,0 +1,57 @@
+"""The application without a network: what it answers while models are loaded."""
+
+import asyncio
+import io
+import json
+
+import pytest
+
+from pairlight.serve.application import Application
+from pairlight.serve.backend import Backend
+from pairlight.serve.event_log import EventLog
+from pairlight.serve.settings import ServerSettings
+from pairlight.serve.work_queue import WorkQueue
+
+
+@pytest.fixture
+def application():
+    settings, queue = ServerSettings(("qa-small",)), WorkQueue()
+    yield Application(settings, Backend(settings), queue, EventLog(io.StringIO()))
+    queue.close()
+
+
+def ask(application, method, path, body=None):
+    """The status, the headers and the body of an answer."""
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": b"" if body is None else json.dumps(body).encode()}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"localhost")]
+    scope = {"type": "http", "method": method, "path": path, "query_string": b"", "headers": headers}
+    asyncio.run(application(scope, receive, send))
+    start, content = sent
+    return start["status"], dict(start["headers"]), json.loads(content["body"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/health", None),
+        ("POST", "/rerank", {"query": "a", "texts": ["b"]}),
+        ("POST", "/search", {"query": "a"}),
+    ],
+)
+def test_a_server_that_loads_its_models_asks_to_try_again(application, method, path, body):
+    status, headers, answer = ask(application, method, path, body)
+    assert (status, headers[b"retry-after"]) == (503, b"1")
+    assert answer["message"] == "The models are being loaded: try again."
+
+
+def test_what_needs_no_model_is_answered_while_models_are_loaded(application):
+    assert ask(application, "GET", "/openapi.json")[0] == 200
+    application.backend.is_ready = True
+    assert ask(application, "GET", "/health")[::2] == (200, {"status": "ok"})
