@@ -1,14 +1,17 @@
-"""The application without a network: what it answers while models are loaded."""
+"""The application without a network: what it answers while models are loaded, and the statuses it describes."""
 
 import asyncio
 import io
 import json
+import re
 
 import pytest
 
+from docs.pages import ROOT
 from pairlight.serve.application import Application
 from pairlight.serve.backend import Backend
 from pairlight.serve.event_log import EventLog
+from pairlight.serve.request_error import STATUS
 from pairlight.serve.settings import ServerSettings
 from pairlight.serve.work_queue import WorkQueue
 
@@ -55,3 +58,11 @@ def test_what_needs_no_model_is_answered_while_models_are_loaded(application):
     assert ask(application, "GET", "/openapi.json")[0] == 200
     application.backend.is_ready = True
     assert ask(application, "GET", "/health")[::2] == (200, {"status": "ok"})
+
+
+def test_every_status_is_described(application):
+    expected = {str(status) for status in STATUS.values()}
+    described = ask(application, "GET", "/openapi.json")[2]["paths"]["/rerank"]["post"]["responses"]
+    assert set(described) == expected | {"200"}
+    rows = re.findall(r"^\| (\d{3}[^|]*)\|", (ROOT / "docs/guides/serve.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(re.findall(r"\d{3}", " ".join(rows))) == expected
