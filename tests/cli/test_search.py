@@ -89,6 +89,16 @@ def test_the_first_result_is_explained(run, fails, index, docs, tmp_path):
     fails(["search", tmp_path / "plain", "x", "--explain"], "has no model to explain", "(option --explain)")
 
 
+def test_a_large_index_that_is_damaged_is_found_with_verify(run, fails, index, monkeypatch):
+    monkeypatch.setattr("pairlight.search.index.CHECKED_DOCUMENTS", 3)  # one of four documents is large
+    assert found(run, index, "where is my parcel", "--verify") == found(run, index, "where is my parcel")
+    path = index / "vectors" / "vectors-0"
+    content = path.read_bytes()
+    path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    assert run("search", index, "where is my parcel")[0] == 0
+    fails(["search", index, "where is my parcel", "--verify"], "vectors-0 is damaged: index the documents again")
+
+
 def test_documents_are_added_updated_and_deleted(run, fails, index, tmp_path):
     more = tmp_path / "more.jsonl"
     more.write_text('{"id": "hours", "text": "we are open on Sunday"}\n', encoding="utf-8")

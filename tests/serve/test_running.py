@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pairlight import Index, InputError, cli
+from pairlight.serve.backend import Backend
 from pairlight.serve.server import serve
 from pairlight.serve.settings import ServerSettings
 from serve.conftest import make_index, train
@@ -164,6 +165,16 @@ def fails(arguments, monkeypatch, capsys):
         cli.main()
     assert stopped.value.code == 2
     return capsys.readouterr().err
+
+
+def test_a_damaged_index_of_any_size_is_not_served(tmp_path, monkeypatch):
+    monkeypatch.setattr("pairlight.search.index.CHECKED_DOCUMENTS", 0)
+    folder = make_index(tmp_path / "index", None)
+    path = folder / "vectors" / "vectors-0"
+    content = path.read_bytes()
+    path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    with pytest.raises(InputError, match="vectors-0 is damaged: index the documents again"):
+        Backend(ServerSettings(index=folder)).load()
 
 
 def test_what_cannot_be_served_is_one_line(models, tmp_path, monkeypatch, capsys):

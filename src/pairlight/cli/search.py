@@ -35,6 +35,9 @@ def search(
         typer.Option("--threshold", help="Lowest model score of a result; by default that of `pairlight index tune`."),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain why the first result matches.")] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare all files of the index with their checksums before searching.")
+    ] = False,
     threads: Threads = None,
     as_json: Json = False,
 ) -> None:
@@ -45,6 +48,8 @@ def search(
     with prefer_backend("torch" if explain else "numpy"):  # explanations have gradients
         configure_process(threads)
         with Index.open(index) as opened:
+            if verify:
+                opened.check()
             results = opened.search(query, top, first, parse_where(where), offset, threshold, first_stage)
             explained = _explain(opened, results) if explain else None
     if as_json:
