@@ -17,7 +17,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -35,6 +35,7 @@ SMALL = ["--model", "mv-lstm", "--vectors", "none", "--init", "none"]
 SMALL += [part for each in ("hidden=3", "k=2", "dim=4", "evidence=false") for part in ("--set", each)]
 HANG_SECONDS = 120
 MODES = ("before", "during", "after")
+AT_A_WRITE, AT_A_MOMENT = "at a write", "at a random moment"
 TIMES = ("seconds", "train_seconds", "sha256")  # values that differ from run to run, and checksums of these
 SHOWN = (".html", ".md", ".png")  # pages with times
 
@@ -370,36 +371,56 @@ def every_write(expected: Undisturbed) -> list[tuple[int, str]]:
     return [(number, mode) for number in range(1, expected.writes + 1) for mode in MODES]
 
 
+def places(name: str, expected: Undisturbed, share: int, done: Mapping[str, int]) -> list[Any]:
+    """Where to kill a command so that there are `share` kills with those that are done; no place of a write twice."""
+    rng = random.Random(name)
+    writes = every_write(expected)
+    rng.shuffle(writes)
+    wanted = min(len(writes), share - share // 3)
+    chosen: list[Any] = writes[done[AT_A_WRITE] : wanted]
+    return chosen + [rng.random() for _ in range(share - sum(done.values()) - len(chosen))]
+
+
+def coverage(name: str, known: Mapping[str, Any]) -> str:
+    """How many of the places of a command's writes it was killed at."""
+    done, writes = known["done"][name], known["writes"][name]
+    return (
+        f"{name}: killed at {done[AT_A_WRITE]} of {len(MODES) * writes} places of its {writes} writes, and at "
+        f"{done[AT_A_MOMENT]} random moments"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--out", type=Path, default=Path("build/kills.json"))
     given = parser.parse_args()
     use_one_thread()
-    known: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {"done": {}, "differences": []}
+    known: dict[str, Any] = {"done": {}, "writes": {}, "differences": []}
+    if given.out.exists():
+        known |= json.loads(given.out.read_text())
     given.out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as name:
         scenarios = Kills(Path(name) / "data").scenarios
         share = -(-given.kills // len(scenarios))
         for scenario in scenarios:
-            done = known["done"].setdefault(scenario.name, {"at a write": 0, "at a random moment": 0})
-            if sum(done.values()) >= share:
+            done = known["done"].setdefault(scenario.name, {AT_A_WRITE: 0, AT_A_MOMENT: 0})
+            if sum(done.values()) >= share and scenario.name in known["writes"]:
                 continue
             folder = Path(name) / scenario.name
             folder.mkdir()
             expected = undisturbed(scenario, folder)
-            rng = random.Random(scenario.name)
-            writes = every_write(expected)
-            places: list[Any] = [*rng.sample(writes, min(len(writes), share - share // 3))]
-            places += [rng.random() for _ in range(share - len(places))]
-            for where in places[sum(done.values()) :]:
+            known["writes"][scenario.name] = expected.writes
+            for where in places(scenario.name, expected, share, done):
                 fault = kill_once(scenario, expected, folder, where)
-                done["at a random moment" if isinstance(where, float) else "at a write"] += 1
+                done[AT_A_MOMENT if isinstance(where, float) else AT_A_WRITE] += 1
                 if fault is not None:
                     known["differences"].append({"command": scenario.name, "where": where, "fault": fault})
                     print(scenario.name, where, fault, file=sys.stderr, flush=True)
                 given.out.write_text(json.dumps(known, indent=1) + "\n")
-            print(scenario.name, expected.writes, "writes", done, file=sys.stderr, flush=True)
+            given.out.write_text(json.dumps(known, indent=1) + "\n")
+            print(coverage(scenario.name, known), file=sys.stderr, flush=True)
+    print("\n".join(coverage(name, known) for name in known["writes"]))
     total = Counter(kind for done in known["done"].values() for kind, n in done.items() for _ in range(n))
     print(f"{sum(total.values())} kills ({dict(total)}), {len(known['differences'])} differences")
 
