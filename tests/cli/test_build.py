@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.helpers import kill_at
 from pairlight.core.files import sha256_of
 from pairlight.data.readers import read_pairs
 
@@ -212,6 +213,21 @@ def test_the_number_of_negatives_can_be_chosen(run, pairs, columns, tmp_path):
     card = json.loads(run(*arguments)[1])
     assert card["options"]["negatives_per_positive"] == 2
     assert all(split["pairs"] == 3 * split["positives"] for split in card["splits"].values())
+
+
+@pytest.mark.parametrize("options", [[], ["--overwrite"]], ids=["plain", "overwrite"])
+def test_a_build_that_was_killed_continues(run, pairs, columns, tmp_path, options):
+    build = ["build", "qa", pairs, *columns, "--out"]
+    assert run(*build, tmp_path / "undisturbed")[0] == 0
+    kill_at("card.json", *build, tmp_path / "task")
+    assert (tmp_path / "task" / "train.tsv").exists()
+    code, _, err = run(*build, tmp_path / "task", *options)
+    assert code == 0, err
+    names = [sorted(path.name for path in (tmp_path / name).iterdir()) for name in ("task", "undisturbed")]
+    assert names[0] == names[1]
+    for split in ("train", "dev", "test"):
+        name = f"{split}.tsv"
+        assert (tmp_path / "task" / name).read_bytes() == (tmp_path / "undisturbed" / name).read_bytes()
 
 
 def test_an_earlier_dataset_is_replaced_only_with_overwrite(run, tmp_path):

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.helpers import SMALL, write_labels
+from cli.helpers import SMALL, kill_at, write_labels
+from pairlight.core.files import is_leftover
 from pairlight.training.config import TrainingConfig
 from pairlight.training.examples import RankingExamples
 
@@ -251,6 +252,30 @@ def test_ctrl_c_leaves_a_usable_model_and_resume_continues(data, tmp_path):
     done = len(log.read_text().splitlines())
     subprocess.run([*command, "--epochs", str(done + 1), "--resume"], check=True, capture_output=True)
     assert len(log.read_text().splitlines()) == done + 1
+
+
+@pytest.fixture(scope="module")
+def killed_before_a_checkpoint(data, tmp_path_factory):
+    """The folder of a run that was killed when it wrote its first checkpoint."""
+    out = tmp_path_factory.mktemp("killed") / "m"
+    kill_at("checkpoint.safetensors", "train", data, "--out", out, *SMALL)
+    assert [path.name for path in (out / "training").iterdir() if not is_leftover(path.name)] == ["log.jsonl"]
+    return out
+
+
+@pytest.mark.parametrize("options", [[], ["--resume"], ["--overwrite"]], ids=["plain", "resume", "overwrite"])
+def test_a_run_that_was_killed_before_its_first_checkpoint_continues(
+    run, data, tmp_path, killed_before_a_checkpoint, options
+):
+    assert run("train", data, "--out", tmp_path / "undisturbed", *SMALL)[0] == 0
+    out = tmp_path / "m"
+    shutil.copytree(killed_before_a_checkpoint, out)
+    code, _, err = run("train", data, "--out", out, *SMALL, *options)
+    assert code == 0, err
+    names = [sorted(path.name for path in folder.rglob("*")) for folder in (out, tmp_path / "undisturbed")]
+    assert names[0] == names[1]
+    expected = (tmp_path / "undisturbed" / "model.safetensors").read_bytes()
+    assert (out / "model.safetensors").read_bytes() == expected
 
 
 def test_ctrl_c_in_the_first_epoch_prints_how_to_restart(run, data, tmp_path, monkeypatch):
