@@ -4,15 +4,26 @@ import json
 import shutil
 import sys
 import warnings
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from cli.helpers import write_pairs
-from pairlight import Document, Index, InputError, Matcher, cli
-from pairlight.core.records import RecordError
+from pairlight import Document, Encodings, Index, InputError, Matcher, cli
+from pairlight.batch import index as batch_index
+from pairlight.batch.job import run_here, run_job
+from pairlight.batch.score import ScoreJob
+from pairlight.core.progress import ProgressReporter
+from pairlight.core.records import RecordError, decode_file
+from pairlight.data.blocks import plan_blocks
+from pairlight.data.columns import Column, TableColumns
 from pairlight.datasets.folder import read_card
+from pairlight.experiments.records import read_values
+from pairlight.experiments.spec import RunResult
 from pairlight.experiments.tune import tune
 from pairlight.training.checkpoint import read_checkpoint
 from toy_pairs import overlap
@@ -44,10 +55,33 @@ def saved(tmp_path_factory):
     tune(PAIRS, PAIRS, "mv-lstm", folder / "tune", trials=2, choices={"hidden": ["2"]}, options=dict(OPTIONS_OF_TUNE))
     documents = [Document(str(i), text) for i, text in enumerate(PAIRS.texts)]
     Index.create(folder / "index", documents, model=None).close()
+    Index.create(folder / "encoded", documents[:20], model=folder / "model").close()
+    matcher.encode(PAIRS.texts[:20]).save(folder / "texts.encodings")
+    (folder / "parquet").mkdir()
+    table = pa.table({"id": ["1", "2"], "left": TEXTS[0], "right": TEXTS[1]})
+    for name in ("a", "b"):
+        pq.write_table(table, folder / "parquet" / f"{name}.parquet")
+    score_folder(folder)
+    index_shards(folder)
+    command("compare", folder / "pairs.tsv", "--models", "bm25,random", *COMPARE, "--out", folder / "compare")
     return folder
 
 
 OPTIONS_OF_TUNE = {"vectors": "none", "epochs": 1}
+COMPARE = ["--seeds", 1, "--jobs", 1]
+
+
+def score_folder(folder):
+    with chdir(folder):  # a job is that of its paths, so that a copy of the folder needs relative ones
+        blocks = plan_blocks("parquet", TableColumns([Column("left", "left"), Column("right", "right")]))
+        return run_job(ScoreJob("model", "scored"), blocks, run_here, ProgressReporter())
+
+
+def index_shards(folder):
+    blocks = plan_blocks(str(folder / "parquet"), batch_index.index_columns("left", "id", "title"), batch_index.ROWS)
+    job = batch_index.IndexJob(str(folder / "shards"), "hybrid", "en", "left", "id", None)
+    run_job(job, blocks, run_here, ProgressReporter())
+    batch_index.join_shards(job.out, blocks, job, None)
 
 
 def use_model(folder):
@@ -80,11 +114,49 @@ def use_index(folder):
         return sorted((each.id, each.text) for each in index.documents.all_documents()), found
 
 
+def use_encoded_index(folder):
+    with Index.open(folder / "encoded") as index:
+        index.check()
+        return [(hit.id, hit.model_score) for hit in index.search(PAIRS.texts[0], top=20)]
+
+
+def use_encodings(folder):
+    found = Encodings.load(folder / "texts.encodings")
+    return Matcher.load(folder / "model").rank(PAIRS.texts[0], found, top_k=20, return_documents=True)
+
+
+def use_job(folder):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        counts = score_folder(folder).counts
+    assert all("its block is processed again" in str(each.message) for each in caught)
+    return counts, [pq.read_table(path).to_pydict() for path in sorted((folder / "scored").glob("*.parquet"))]
+
+
+def use_shards(folder):
+    with Index.open(folder / "shards") as index:
+        index.check()
+        return index.manifest
+
+
+def use_runs(folder):
+    values = {path: read_values(path, "the run is repeated") for path in (folder / "compare" / "runs").iterdir()}
+    return [
+        (decode_file(path, tuple[str, ...], each.get("notes"), ""), decode_file(path, RunResult, each.get("result"), ""))
+        for path, each in sorted(values.items())
+    ]
+
+
 KINDS = {
     "model": (use_model, ["model/config.json", "model/tokenizer.json", "model/model.safetensors"]),
     "checkpoint": (use_checkpoint, ["training/checkpoint.safetensors"]),
     "card": (use_card, ["dataset/card.json"]),
     "index": (use_index, ["index/manifest.json", "index/vectors/*", "index/documents/*"]),
+    "index with encodings": (use_encoded_index, ["encoded/manifest.json", "encoded/vectors/*", "encoded/documents/*"]),
+    "encodings": (use_encodings, ["texts.encodings"]),
+    "job": (use_job, ["scored/_job.json", "scored/_done/part-000000.json"]),
+    "shards": (use_shards, ["shards/manifest.json"]),
+    "runs": (use_runs, ["compare/runs/*"]),
 }
 
 
@@ -137,8 +209,7 @@ def test_a_damaged_trial_run_record_or_disagreement_costs_only_itself(saved, tmp
         for damaged in damages(content, 3):
             path.write_bytes(damaged)
             assert use_tune(tmp_path) == expected
-    arguments = ["--models", "bm25,random", "--seeds", 1, "--jobs", 1, "--out", tmp_path / "compare"]
-    command("compare", tmp_path / "pairs.tsv", *arguments)
+    arguments = ["--models", "bm25,random", *COMPARE, "--out", tmp_path / "compare"]
     rows = json.loads((tmp_path / "compare" / "leaderboard.json").read_bytes())["rows"]
     for path in [*(tmp_path / "compare" / "runs").iterdir(), *(tmp_path / "compare" / "disagreements").glob("*.json")]:
         path.write_bytes(path.read_bytes()[:-30])
