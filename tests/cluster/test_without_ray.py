@@ -6,8 +6,10 @@ import pytest
 
 from pairlight import InputError
 from pairlight.batch.job import load_matcher
+from pairlight.cluster import train
 from pairlight.cluster.connect import connected
 from pairlight.cluster.spark import score_udf
+from pairlight.core.records import RecordError, encode_record
 
 
 def test_a_cluster_without_ray_names_the_extra(monkeypatch):
@@ -33,3 +35,13 @@ def test_the_function_for_spark_adds_scores_to_data_frames():
     expected = load_matcher("qa-small").predict([("where is my parcel", "it is here")])[0]
     assert found["score"][0] == pytest.approx(expected)
     assert pd.isna(found["score"][1])
+
+
+def test_a_damaged_error_of_a_worker_is_one_line(tmp_path):
+    path = tmp_path / train.ERROR
+    path.write_bytes(encode_record({"message": "Bad input: change it.", "option": "data"}, 1))
+    reason = train._reason(str(tmp_path))
+    assert (str(reason), reason.option) == ("Bad input: change it.", "data")
+    path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(RecordError, match=r"error\.json is damaged \(not valid JSON\): train again"):
+        train._reason(str(tmp_path))

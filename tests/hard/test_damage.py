@@ -142,7 +142,10 @@ def use_shards(folder):
 def use_runs(folder):
     values = {path: read_values(path, "the run is repeated") for path in (folder / "compare" / "runs").iterdir()}
     return [
-        (decode_file(path, tuple[str, ...], each.get("notes"), ""), decode_file(path, RunResult, each.get("result"), ""))
+        (
+            decode_file(path, tuple[str, ...], each.get("notes"), ""),
+            decode_file(path, RunResult, each.get("result"), ""),
+        )
         for path, each in sorted(values.items())
     ]
 

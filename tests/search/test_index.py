@@ -1,5 +1,6 @@
 """The index folder: create, open, search, change, and survive interruptions."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ from pairlight.core.errors import InputError
 from pairlight.search import index as index_module
 from pairlight.search import tantivy_stage, vector_stage
 from pairlight.search.manifest import MANIFEST, Manifest, is_index, read_manifest, write_manifest
+from pairlight.search.vector_store import COMMIT
 
 
 def ids(results):
@@ -297,7 +299,7 @@ def test_the_manifest_is_checked(tmp_path):
     for change, words in [
         ({"weight": 0.1}, "its checksum is wrong"),
         ({"format": 99}, "install a newer version"),
-        ({"extra": 1}, "unknown field"),
+        ({"extra": 1}, "its checksum is wrong"),
         ({"weight": "high"}, "damaged"),
     ]:
         (tmp_path / MANIFEST).write_text(json.dumps(record | change))
@@ -309,6 +311,17 @@ def test_the_manifest_is_checked(tmp_path):
     with pytest.raises(InputError, match="give the folder of an index"):
         read_manifest(tmp_path / "nowhere")
     assert not is_index(tmp_path / "nowhere")
+
+
+def test_an_index_whose_checksums_are_without_the_format_is_read(index, tmp_path):
+    for path in (tmp_path / "index" / MANIFEST, tmp_path / "index" / "vectors" / COMMIT):
+        record = json.loads(path.read_text())
+        values = {name: value for name, value in record.items() if name not in ("format", "sha256")}
+        digest = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+        assert digest != record["sha256"]
+        path.write_text(json.dumps(record | {"sha256": digest}))
+    with Index.open(tmp_path / "index") as opened:
+        opened.check()
 
 
 @pytest.mark.parametrize("suffix", ["store", "term", "idx", "pos", "fieldnorm", "fast"])

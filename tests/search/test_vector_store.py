@@ -197,7 +197,7 @@ def test_a_changed_byte_is_found_by_its_checksum(tmp_path):
         VectorStore(tmp_path).check()
 
 
-@pytest.mark.parametrize("change", ["{", "[]", '{"format": 1}', None, {"generation": 5}, {"format": 9}])
+@pytest.mark.parametrize("change", ["{", "[]", '{"format": 1}', None, {"generation": 5}, {"format": 0}])
 def test_a_damaged_commit_is_an_input_error(tmp_path, change):
     filled(tmp_path, ["a"])
     path = tmp_path / COMMIT

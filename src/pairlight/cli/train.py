@@ -1,7 +1,7 @@
 """`pairlight train`: train a model on pairs of texts and save it to a folder."""
 
-import json
 import shutil
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +23,7 @@ from pairlight.cli.process import configure_process
 from pairlight.core.errors import InputError
 from pairlight.core.folders import output_folder
 from pairlight.core.progress import progress_reporter
+from pairlight.core.records import RecordError, decode_file, parse_json, read_bytes
 from pairlight.models import DEFAULT_MODEL, model_class
 from pairlight.training.config import TrainingConfig
 
@@ -34,6 +35,15 @@ if TYPE_CHECKING:
 
 _TRAINING = "training"  # the subfolder of a model folder with the log and the checkpoint
 _CHECKPOINT = "checkpoint.safetensors"
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """What is used of a file of `tune`, which may have been changed by hand."""
+
+    model: str
+    settings: dict[str, Any]
+    options: dict[str, Any]
 
 
 @with_training_options
@@ -91,7 +101,7 @@ def train(
             "Checkpoints are in --out unless training is on a cluster: give --cluster.", option="checkpoints"
         )
     given = _read_tuned(tuned, model)
-    options = given["options"] | options
+    options = given.options | options
     TrainingConfig.of({}, options)  # checks the options of the settings file
     folder = out / _TRAINING
     from pairlight.core.storage import delete_file, exists, is_url, join
@@ -134,9 +144,9 @@ def train(
             if pairs is not None:
                 check_can_evaluate(pairs, f"the {name} pairs")
         configure_process(threads)
-        wanted = given["settings"] | parse_settings(settings, "settings")
+        wanted = given.settings | parse_settings(settings, "settings")
         # Checked here, since a setting may have the name of a parameter of Matcher.
-        matcher = Matcher(given["model"], **check_settings(given["model"], model_class(given["model"]), wanted))
+        matcher = Matcher(given.model, **check_settings(given.model, model_class(given.model), wanted))
         start = None if init == "none" else init
         if cluster is None:
             matcher.fit(train_pairs, dev_pairs, init=start, device=device, folder=folder, resume=resume, **options)
@@ -220,22 +230,20 @@ def _summary(history: "History", metric: str, start: str) -> str:
     return f"dev {metric} {history.best:.4f}" + (f" ({known})" if known else "")
 
 
-def _read_tuned(path: Path | None, model: str | None) -> dict[str, Any]:
+def _read_tuned(path: Path | None, model: str | None) -> _Tuned:
     """The model, settings and options of a file written by `tune`; without a file, the model alone."""
     if path is None:
-        return {"model": model or DEFAULT_MODEL, "settings": {}, "options": {}}
+        return _Tuned(model or DEFAULT_MODEL, {}, {})
     fix = "give a file written by `tune`"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): {fix}.", option="tuned") from None
-    except (ValueError, RecursionError):
-        raise InputError(f"{path} is not valid JSON: {fix}.", option="tuned") from None
-    types = {"model": str, "settings": dict, "options": dict}
-    if not isinstance(found, dict) or not all(isinstance(found.get(name), kind) for name, kind in types.items()):
-        raise InputError(f"{path} has no model, settings or options: {fix}.", option="tuned")
-    if model not in (None, found["model"]):
+        values = parse_json(read_bytes(path, fix), path, fix)
+        if isinstance(values, dict):
+            values = {each.name: values[each.name] for each in fields(_Tuned) if each.name in values}
+        found = decode_file(path, _Tuned, values, fix)
+    except RecordError as error:
+        raise RecordError(str(error), option="tuned") from None
+    if model not in (None, found.model):
         raise InputError(
-            f"{path} has settings for {found['model']}, not for {model}: do not give the model.", option="model"
+            f"{path} has settings for {found.model}, not for {model}: do not give the model.", option="model"
         )
     return found

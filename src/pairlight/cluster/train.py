@@ -1,6 +1,5 @@
 """Trains a model on several workers with Ray Train: DistributedDataParallel, a block of pairs for each at a time."""
 
-import json
 import logging
 import tempfile
 from collections.abc import Mapping
@@ -11,12 +10,22 @@ from typing import Any
 from pairlight.cluster.connect import connected
 from pairlight.core.errors import InputError
 from pairlight.core.progress import ProgressReporter, progress_reporter
+from pairlight.core.records import MAX_BYTES, decode_file, decode_record, encode_record
 from pairlight.core.storage import delete_file, delete_folder, exists, join, names_in, open_file, write_file
 from pairlight.data.pair_blocks import PairBlocks
 from pairlight.data.pairs import Pairs
 
 RETRIES = 5  # of a training that lost a worker
 MODEL, STATE, ERROR = "model", "ray", "error.json"
+_ERROR_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class _Error:
+    """An InputError of a worker, which the driver reports."""
+
+    message: str
+    option: str | None
 
 
 @dataclass(frozen=True)
@@ -90,9 +99,11 @@ def train_on_cluster(training: ClusterTraining, address: str, workers: int, resu
 
 def _reason(folder: str, error: str = "") -> InputError:
     if exists(join(folder, ERROR)):
+        path, fix = Path(folder, ERROR), "train again"
         with open_file(join(folder, ERROR)) as file:
-            found = json.load(file)
-        return InputError(found["message"], option=found["option"])
+            values = decode_record(file.read(MAX_BYTES), path, _ERROR_FORMAT, fix)
+        found = decode_file(path, _Error, values, fix)
+        return InputError(found.message, option=found.option)
     return InputError(
         f"Training lost its workers {RETRIES + 1} times ({error.strip().splitlines()[0]}): look for the reason on "
         "the nodes, and continue from the last checkpoint.",
@@ -138,7 +149,7 @@ def _work(config: dict[str, Any]) -> None:
                 reporter.say(f"Note: {note}")
     except InputError as error:
         with write_file(join(folder, ERROR)) as file:
-            file.write(json.dumps({"message": str(error), "option": error.option}).encode())
+            file.write(encode_record({"message": str(error), "option": error.option}, _ERROR_FORMAT))
         raise
     if workers.rank == 0:
         with tempfile.TemporaryDirectory() as local:

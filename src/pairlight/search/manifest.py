@@ -1,15 +1,13 @@
-"""The manifest of an index folder: a JSON file with a format number and a checksum."""
+"""The manifest of an index folder: a record of what the index is made of."""
 
-import hashlib
-import json
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pairlight.core.errors import InputError, unknown_name
-from pairlight.core.files import sync_folder, write_json
-from pairlight.core.records import decode, parse_json
+from pairlight.core.files import sync_folder
+from pairlight.core.records import read_record, write_record
 from pairlight.search.analyzers import check_language
 
 FORMAT = 1
@@ -41,9 +39,6 @@ class Manifest:
         if len(self.shards) > MAX_SHARDS or not all(_SHARD.fullmatch(name) for name in self.shards):
             raise InputError(f"{MANIFEST} names {len(self.shards):,} shards that are not its own: index again.")
 
-    def digest(self) -> str:
-        return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
-
     def as_dict(self) -> dict[str, Any]:
         """The values as they are written; an index without shards, or encodings, does not mention them."""
         return {name: value for name, value in asdict(self).items() if name not in ("shards", "encodings") or value}
@@ -66,26 +61,12 @@ def manifest_stamp(folder: Path) -> tuple[int, int]:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    write_json(folder / MANIFEST, {"format": FORMAT, **manifest.as_dict(), "sha256": manifest.digest()})
+    write_record(folder / MANIFEST, manifest.as_dict(), FORMAT)
     sync_folder(folder)
 
 
 def read_manifest(folder: Path) -> Manifest:
-    path = folder / MANIFEST
-    try:
-        record = parse_json(path.read_bytes(), path, "index the documents again")
-        version, digest = record.pop("format"), record.pop("sha256")
-        if version != FORMAT:
-            fix = "install a newer version" if version > FORMAT else "index the documents again"
-            raise InputError(f"{folder} has format {version}, and this version reads format {FORMAT}: {fix}.")
-        manifest: Manifest = decode(Manifest, record, MANIFEST)
-        if digest != manifest.digest():
-            raise ValueError("its checksum is wrong")
-        manifest.check()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): give the folder of an index.") from None
-    except InputError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} is damaged ({error}): index the documents again.") from None
+    path, fix = folder / MANIFEST, "index the documents again"
+    manifest = read_record(path, Manifest, FORMAT, fix, give="give the folder of an index")
+    manifest.check()
     return manifest

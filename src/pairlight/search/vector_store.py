@@ -7,8 +7,6 @@ The two halves of the vectors are in different files: in a large collection, onl
 read for a query, and the second halves of the best.
 """
 
-import hashlib
-import json
 import os
 import zlib
 from collections.abc import Sequence
@@ -20,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairlight.core.errors import InputError
-from pairlight.core.files import sync_folder, write_json
-from pairlight.core.records import decode, parse_json
+from pairlight.core.files import sync_folder
+from pairlight.core.records import read_record, write_record
 from pairlight.search.vector_rows import ARRAYS, HALF, VectorRows, hashes_of
 
 FORMAT = 1
@@ -36,9 +34,6 @@ class Committed:
     generation: int = 0  # part of the files' names; compaction begins the next
     bytes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ARRAYS, 0))
     crc32: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ARRAYS, 0))
-
-    def digest(self) -> str:
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
 class VectorStore:
@@ -129,7 +124,7 @@ class VectorStore:
             self.compact()
 
     def _commit(self, committed: Committed) -> None:
-        write_json(self.folder / COMMIT, {"format": FORMAT, **asdict(committed), "sha256": committed.digest()})
+        write_record(self.folder / COMMIT, asdict(committed), FORMAT)
         sync_folder(self.folder)
         self.reload()
 
@@ -137,24 +132,14 @@ class VectorStore:
         path = self.folder / COMMIT
         try:
             status = path.stat()
-            stamp = status.st_mtime_ns, status.st_ino
-            if stamp == self._stamp:
-                return
-            record = parse_json(path.read_bytes(), path, "index the documents again")
-            if record.pop("format") != FORMAT:
-                raise InputError(f"{path} has another format than {FORMAT}: index the documents again.")
-            digest = record.pop("sha256")
-            committed = decode(Committed, record, COMMIT)
-            if digest != committed.digest():
-                raise self._damaged(COMMIT)
         except FileNotFoundError:
             if any(self.folder.glob("*-*")):
                 raise self._damaged(COMMIT) from None
             return
-        except InputError:
-            raise
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise self._damaged(COMMIT) from None
+        stamp = status.st_mtime_ns, status.st_ino
+        if stamp == self._stamp:
+            return
+        committed = read_record(path, Committed, FORMAT, "index the documents again")
         self.rows = self._mapped(committed)
         self.committed, self._stamp = committed, stamp
 
