@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pairlight.core.folders import locked_folder
 from pairlight.experiments.papers import experiment_titles
 
 
@@ -37,6 +38,12 @@ def test_bad_input_is_one_line_and_nothing_is_written(fails, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     fails(["reproduce", *arguments], words)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["mv-lstm-k", "panel", "ready-made", "search"])
+def test_a_second_run_into_the_same_folder_is_refused(fails, tmp_path, name):
+    with locked_folder(tmp_path / "out"):
+        fails(["reproduce", name, "--out", tmp_path / "out"], f"Another run is writing to {tmp_path / 'out'}")
 
 
 def test_the_ready_made_models_are_rebuilt(run, tmp_path, monkeypatch):

@@ -3,12 +3,13 @@
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pairlight.cli.options import MAX_JOBS, MAX_SEEDS, Cluster, Json, choose_executor
 from pairlight.cli.output import command_line, metrics_line, print_json
+from pairlight.core.folders import locked_folder
 from pairlight.core.progress import progress_reporter
 
 if TYPE_CHECKING:
@@ -72,23 +73,21 @@ def reproduce(
         for each, title in titles.items():
             print(f"{each:16} {title}")
         return
-    if name in (PANEL, DEFAULTS):
-        _run_panel(name, out, seeds, models, data, choose_executor(jobs, cluster), finished, as_json)
-        return
-    if name == READY_MADE:
-        _rebuild_ready_made(out, as_json)
-        return
-    if name == SEARCH:
-        _measure_search(out, data, as_json)
-        return
-    from pairlight.experiments.reproduce import reproduce as run
-    from pairlight.experiments.runner import check_failures
-
-    started = time.perf_counter()
-    with progress_reporter() as reporter:
-        result = run(
+    with locked_folder(out):
+        if name in (PANEL, DEFAULTS):
+            _run_panel(name, out, seeds, models, data, choose_executor(jobs, cluster), finished, as_json)
+            return
+        if name == READY_MADE:
+            _rebuild_ready_made(out, as_json)
+            return
+        if name == SEARCH:
+            _measure_search(out, data, as_json)
+            return
+        _run_experiment(
             name,
             out,
+            choose_executor(jobs, cluster),
+            as_json,
             scale=scale,
             seeds=seeds,
             models=models,
@@ -96,10 +95,16 @@ def reproduce(
             finished=finished,
             as_published=as_published,
             vectors=None if vectors is None else str(vectors),
-            command=command_line(),
-            executor=choose_executor(jobs, cluster),
-            reporter=reporter,
         )
+
+
+def _run_experiment(name: str, out: Path, executor: "Executor", as_json: bool, **options: Any) -> None:
+    from pairlight.experiments.reproduce import reproduce as run
+    from pairlight.experiments.runner import check_failures
+
+    started = time.perf_counter()
+    with progress_reporter() as reporter:
+        result = run(name, out, command=command_line(), executor=executor, reporter=reporter, **options)
     if as_json:
         print_json(result.report.as_dict())
     else:

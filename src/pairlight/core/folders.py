@@ -58,9 +58,7 @@ def output_folder(out: Path, *, overwrite: bool, is_complete: Callable[[Path], b
     except BaseException:
         if not has_contents(out) or is_complete(out):
             (out / LOCK).unlink(missing_ok=True)
-        for folder in created:
-            with suppress(OSError):  # it has contents
-                folder.rmdir()
+        _remove_empty(created)
         raise
     else:
         (out / LOCK).unlink(missing_ok=True)
@@ -70,7 +68,11 @@ def output_folder(out: Path, *, overwrite: bool, is_complete: Callable[[Path], b
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Keep other processes from writing to a folder in which work is continued, for the duration of the block."""
+    """Keep other processes from writing to a folder in which work is continued, for the duration of the block.
+
+    A folder that is created for this, and stays empty, is removed.
+    """
+    created = _created_folders(folder)
     handle = _locked(folder)
     try:
         os.truncate(handle, 0)
@@ -80,6 +82,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     finally:
         (folder / LOCK).unlink(missing_ok=True)
         os.close(handle)
+        _remove_empty(created)
 
 
 def _check(out: Path, overwrite: bool, is_complete: Callable[[Path], bool], what: str) -> str | None:
@@ -123,6 +126,12 @@ def _locked(out: Path) -> int:
 def _created_folders(out: Path) -> list[Path]:
     """The folders that do not exist yet, the innermost first."""
     return [folder for folder in (out, *out.parents) if not folder.exists()]
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):  # it has contents
+            folder.rmdir()
 
 
 def _remove_leftovers(out: Path) -> None:
