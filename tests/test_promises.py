@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.helpers import SMALL, write_pairs
 from pairlight import Matcher, cli
+from pairlight.experiments import executor
 from toy_pairs import overlap
 
 ROOT = Path(__file__).parents[1]
@@ -35,10 +37,15 @@ def test_commands_open_no_connection(tmp_path, monkeypatch, capsys):
     for name in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, name, refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    # Runs of `compare` in this process, where connections are refused.
+    monkeypatch.setattr(executor, "ProcessExecutor", lambda jobs: executor.SerialExecutor())
     pairs = overlap(8, seed=0)
     matcher = Matcher("mv-lstm", hidden=4, k=3, dim=6)
     matcher.fit(pairs, dev=pairs, vectors="none", epochs=1, init=None, progress=False).save(tmp_path / "model")
     (tmp_path / "texts.txt").write_text("\n".join(pairs.texts), encoding="utf-8")
+    data, asked = write_pairs(tmp_path / "pairs.tsv", pairs), tmp_path / "asked.tsv"
+    rows = [f"{pairs.texts[i]}\t{pairs.texts[j]}\n" for i, j in zip(pairs.left[::4], pairs.right[::4], strict=True)]
+    asked.write_text("left\tright\n" + "".join(rows), encoding="utf-8")
     for command in (
         ["rank", tmp_path / "model", "bama", tmp_path / "texts.txt"],
         ["rank", "qa-small", "bama", tmp_path / "texts.txt"],
@@ -46,6 +53,11 @@ def test_commands_open_no_connection(tmp_path, monkeypatch, capsys):
         ["index", tmp_path / "texts.txt", "--out", tmp_path / "index", "--model", tmp_path / "model"],
         ["search", tmp_path / "index", "bama"],
         ["explain", tmp_path / "model", "bama delo", "bama"],
+        ["score", tmp_path / "model", data, "--out", tmp_path / "scored.tsv"],
+        ["evaluate", tmp_path / "model", data],
+        ["train", data, *SMALL, "--out", tmp_path / "trained"],
+        ["build", "citation", asked, "--out", tmp_path / "dataset"],
+        ["compare", data, "--models", "bm25,random", "--seeds", "1", "--jobs", "1", "--out", tmp_path / "compared"],
     ):
         monkeypatch.setattr(sys, "argv", ["pairlight", *map(str, command)])
         with pytest.raises(SystemExit) as stopped:
