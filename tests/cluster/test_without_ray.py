@@ -7,7 +7,7 @@ import pytest
 from pairlight import InputError
 from pairlight.batch.job import load_matcher
 from pairlight.cluster import train
-from pairlight.cluster.connect import connected
+from pairlight.cluster.connect import connected, model_files
 from pairlight.cluster.spark import score_udf
 from pairlight.core.records import RecordError, encode_record
 
@@ -25,6 +25,15 @@ def test_an_address_where_nothing_answers_is_an_error_at_once():
     pytest.importorskip("ray", reason="the extra cluster is not installed")
     with pytest.raises(InputError, match=r"There is no Ray cluster at 127\.0\.0\.1:1 "), connected("127.0.0.1:1"):
         pass
+
+
+def test_the_files_of_a_model_are_sent_without_its_checkpoints_wherever_its_folder_is(tmp_path):
+    folder = tmp_path / "training" / "model"
+    (folder / "training").mkdir(parents=True)
+    (folder / "training" / "checkpoint.safetensors").touch()
+    for name, content in model_files("qa-small").items():
+        (folder / name).write_bytes(content)
+    assert model_files(str(folder)) == model_files("qa-small") != {}
 
 
 def test_the_function_for_spark_adds_scores_to_data_frames():

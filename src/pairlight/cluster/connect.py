@@ -106,8 +106,8 @@ def _our_errors(ray: "ModuleType") -> Iterator[None]:
 def model_files(model: str) -> Files:
     """The files of a model folder, to send them to nodes that do not share a disk with this one."""
     folder = resolve_model(model)
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and "training" not in path.parts]
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+    found = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name.as_posix(): path.read_bytes() for name, path in found.items() if "training" not in name.parts}
 
 
 def unpack_model(files: Files, folder: Path) -> str:
