@@ -17,7 +17,7 @@ from pairlight.batch.score import ScoreJob
 from pairlight.core.folders import LOCK, locked_folder
 from pairlight.core.progress import ProgressReporter
 from pairlight.core.storage import delete_folder, find_files, open_file
-from pairlight.data.blocks import plan_blocks, read_block
+from pairlight.data.blocks import blocks_digest, plan_blocks, read_block
 from pairlight.data.collection import read_collection
 from pairlight.data.columns import Column, TableColumns
 from pairlight.data.readers import PairsAndTables
@@ -206,8 +206,38 @@ def test_another_job_does_not_continue_in_the_folder(tmp_path):
     for other, changed in ((replace(job, model="sim-small"), "model"), (replace(job, probability=True), "probability")):
         with pytest.raises(InputError, match=f"another job .its {changed} differ"):
             run(other, blocks)
-    with pytest.raises(InputError, match="its blocks differ"):
+    with pytest.raises(InputError, match="result of other input: a file was added, removed or written again since"):
         run(job, blocks[:1])
+
+
+def swap_case(path):
+    """Write the file again with other texts, as many and as long as before."""
+    table = pq.read_table(path)
+    texts = pa.array([text.swapcase() for text in table["right"].to_pylist()])
+    pq.write_table(table.set_column(2, "right", texts), path)
+
+
+def test_a_job_is_not_continued_after_a_file_was_replaced_by_one_with_as_many_rows(tmp_path):
+    source = write_table(tmp_path / "in", 2, 8)
+    job = ScoreJob("qa-small", str(tmp_path / "out"))
+    run(job, planned(source))
+    assert run(job, planned(source)).resumed == 2
+    swap_case(source / "001.parquet")
+    with pytest.raises(InputError, match=r"written again since\. Choose another folder"):
+        run(job, planned(source))
+
+
+def test_a_file_under_a_url_that_was_replaced_is_noticed(tmp_path):
+    filesystem = pytest.importorskip("fsspec").filesystem("memory")
+    path = write_table(tmp_path / "in", 1, 8) / "000.parquet"
+    try:
+        filesystem.put_file(str(path), "/bucket/in/000.parquet")
+        first, again = (blocks_digest(planned("memory://bucket/in")) for _ in range(2))
+        swap_case(path)
+        filesystem.put_file(str(path), "/bucket/in/000.parquet")
+        assert first == again != blocks_digest(planned("memory://bucket/in"))
+    finally:
+        delete_folder("memory://bucket")
 
 
 def test_a_folder_with_something_else_is_refused(tmp_path):

@@ -179,6 +179,12 @@ def _claim(job: BlockJob, identity: dict[str, Any]) -> None:
     if exists(path):
         _, found = _read(path, "delete it if the files there are of the same job, or choose another folder")
         different = sorted(name for name in identity.keys() | found.keys() if identity.get(name) != found.get(name))
+        if different == ["blocks"]:
+            raise InputError(
+                f"{job.out} has the result of other input: a file was added, removed or written again since. Choose "
+                "another folder.",
+                option="out",
+            )
         if different:
             raise InputError(
                 f"{job.out} has the result of another job (its {' and '.join(different)} differ): choose another "

@@ -58,6 +58,15 @@ def open_file(path: str) -> IO[bytes]:
     return opened
 
 
+def file_version(path: str) -> str:
+    """A text that changes with the file: its size and time, or what the storage of a URL has instead."""
+    if not is_url(path):
+        found = os.stat(path)
+        return f"{found.st_size} {found.st_mtime_ns}"
+    system, inner = _system(path)
+    return str(system.ukey(inner))
+
+
 @contextmanager
 def write_file(path: str) -> Iterator[IO[bytes]]:
     """Open a file for writing; it appears completely, or not at all if the block fails."""

@@ -1,6 +1,7 @@
 """Blocks of Parquet files: the parts of a large table that are read one at a time."""
 
 import hashlib
+import io
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from pairlight.core.errors import InputError
-from pairlight.core.storage import find_files, is_url, open_file
+from pairlight.core.storage import file_version, find_files, is_url, open_file
 from pairlight.data.columns import TableColumns
 
 ROWS = 100_000  # of a block at most, unless a single row group has more; also rows that are read at a time
@@ -28,6 +29,7 @@ class Block:
     groups: int
     start: int  # the first row, in the file
     rows: int
+    version: str  # of the file: another one if its content has changed
 
     @property
     def name(self) -> str:
@@ -44,6 +46,7 @@ def plan_blocks(source: str, columns: TableColumns, rows: int = ROWS) -> list[Bl
         with open_parquet(path) as file:
             columns.find(file.schema_arrow.names, path)
             sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
+            version = _version(path, file)
         first = start = 0
         while first < len(sizes):
             groups = 1
@@ -51,7 +54,7 @@ def plan_blocks(source: str, columns: TableColumns, rows: int = ROWS) -> list[Bl
                 groups += 1
             count = sum(sizes[first : first + groups])
             if count:
-                blocks.append(Block(len(blocks), path, first, groups, start, count))
+                blocks.append(Block(len(blocks), path, first, groups, start, count, version))
             first, start = first + groups, start + count
     if not blocks:
         raise InputError(f"{source} has no rows: give at least one.")
@@ -110,8 +113,15 @@ def _value_of(scalar: Any) -> Any:
 
 
 def blocks_digest(blocks: Sequence[Block]) -> str:
-    """Identifies the blocks."""
+    """Identifies the blocks and the content of their files."""
     return hashlib.sha256(json.dumps([astuple(block) for block in blocks]).encode()).hexdigest()
+
+
+def _version(path: str, file: Any) -> str:
+    """Identifies the content without reading it: by the sizes, the statistics and the time of the file."""
+    footer = io.BytesIO()
+    file.metadata.write_metadata_file(footer)
+    return hashlib.sha256(footer.getvalue() + file_version(path).encode()).hexdigest()
 
 
 @contextmanager
