@@ -31,6 +31,8 @@ def test_the_list_has_every_experiment(run):
         (["mv-lstm-qa", "--finished", "--data", "chitchat"], "(option --finished)"),
         (["mv-lstm-qa", "--finished"], "finished"),
         (["match-srnn-lcs", "--as-published"], "(option --as-published)"),
+        (["search", "--cluster", "auto"], "reproduce search runs in one process: leave --cluster out"),
+        (["ready-made", "--cluster", "auto"], "(option --cluster)"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )

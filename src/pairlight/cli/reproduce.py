@@ -9,6 +9,7 @@ import typer
 
 from pairlight.cli.options import MAX_JOBS, MAX_SEEDS, Cluster, Json, choose_executor
 from pairlight.cli.output import command_line, metrics_line, print_json
+from pairlight.core.errors import InputError
 from pairlight.core.folders import locked_folder
 from pairlight.core.progress import progress_reporter
 
@@ -73,6 +74,8 @@ def reproduce(
         for each, title in titles.items():
             print(f"{each:16} {title}")
         return
+    if name in (READY_MADE, SEARCH) and cluster is not None:
+        raise InputError(f"reproduce {name} runs in one process: leave --cluster out.", option="cluster")
     with locked_folder(out):
         if name in (PANEL, DEFAULTS):
             _run_panel(name, out, seeds, models, data, choose_executor(jobs, cluster), finished, as_json)
