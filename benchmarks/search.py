@@ -50,7 +50,7 @@ def measure(texts: int, folder: Path, say: Callable[[str], None], model: str = "
     """
     with data_file("squad-sentences", "pairs.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    result: dict[str, Any] = {"texts": texts, "indexing": {}, "search": {}}
+    result: dict[str, Any] = {"texts": texts, "model": model, "indexing": {}, "search": {}}
     for stage in ("bm25", "hybrid"):
         wall, cpu = time.perf_counter(), time.process_time()
         sentences = recombined([row["answer"] for row in rows], texts)

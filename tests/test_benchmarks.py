@@ -132,6 +132,34 @@ def test_a_goal_is_met_if_its_ratio_is_reached():
     assert found == [(50, True, "the whole step at 62% of sgemm"), (3, False, "")]
 
 
+def test_stored_texts_have_goals_for_their_time_and_next_to_maxsim():
+    rows = [
+        {"texts": 1000, "side": "late-interaction", "ms": 2.0, "times_maxsim": 3.5, "goal_ms": 2.5},
+        {"texts": 1000, "side": "cosine, int8", "ms": 1.0, "times_maxsim": 2.0},
+    ]
+    found = [(goal["goal"], goal["reached"], goal["met"]) for goal in goals({"stored": rows})]
+    assert found == [
+        ("1,000 stored texts, late-interaction: 2.5 ms divided by it", 1.25, True),
+        ("1,000 stored texts, late-interaction, times MaxSim in PyTorch", 3.5, False),
+    ]
+
+
+def test_the_index_of_a_million_texts_has_goals_for_its_times_and_sizes():
+    found = {
+        "texts": 1_000_000,
+        "model": "sim-small",
+        "indexing": {
+            "bm25": {"wall": 60.0, "megabytes": {"documents": 300.0}},
+            "hybrid": {"wall": 100.0, "megabytes": {"documents": 300.0, "vectors": 200.0}},
+        },
+        "search": {"hybrid": {"total": [20.0, 30.0]}},
+    }
+    rows = goals({"search": found})
+    assert "sim-small" in rows[0]["goal"]
+    assert [(row["reached"], row["met"]) for row in rows] == [(2, True), (2, True), (0.5, False), (3, True), (1.5, True)]
+    assert not goals({"search": {**found, "texts": 20_000}})
+
+
 def test_an_unknown_part_is_named(tmp_path: Path):
     with pytest.raises(InputError, match="No part named 'nothing'"):
         run(True, ["dssm"], ["nothing"], tmp_path)
