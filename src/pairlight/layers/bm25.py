@@ -32,8 +32,9 @@ class BM25Score(Layer):
         words, mask = xp.tile(left.ids, times), xp.tile(left.mask, times)  # [B, L]
         same = (words[:, :, None] == right.ids[:, None, :]) & right.mask[:, None, :]  # [B, L, R]
         tf = xp.cast(same.sum(2), self.idf)  # [B, L]
-        scores = self.idf[xp.clip(words, high=self.vocab)] * tf / (tf + self.saturation(right)[:, None])
-        return xp.where(mask, scores, 0)
+        lengths = xp.cast(right.lengths, self.idf)[:, None]
+        weight = self._weight(tf, lengths, self.average_length)
+        return xp.where(mask, self.idf[xp.clip(words, high=self.vocab)] * weight, 0)
 
     def index_scores(self, texts: TokenizedTexts, left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
         """The scores of pairs of texts by an inverted index of the right ones, which reads only shared words: [B]."""
@@ -48,8 +49,7 @@ class BM25Score(Layer):
         # One posting for each distinct word of a document, sorted by word: the document, and how often it has the word.
         keys, tf = np.unique(words[asked] * np.int64(len(documents)) + at[asked], return_counts=True)
         posting_word, posting_document = np.divmod(keys, len(documents))
-        saturation = self.k1 * (1 - self.b + self.b * lengths / average)
-        weight = tf / (tf + saturation[posting_document])  # of a posting, without the idf of its word
+        weight = self._weight(tf, lengths[posting_document], average)
         scores = np.zeros(len(left), np.float64)
         queries, query = np.unique(left, return_inverse=True)
         order = np.argsort(query, kind="stable")
@@ -63,10 +63,9 @@ class BM25Score(Layer):
             scores[pairs] = found[document[pairs]]
         return scores.astype(np.float32)
 
-    def saturation(self, right: Tokens) -> Array:
-        """k1 (1 - b + b m / average m): the term frequency at which a word adds half of its idf.   [B]"""
-        lengths = array_namespace(right.ids).cast(right.lengths, self.idf)
-        return self.k1 * (1 - self.b + self.b * lengths / self.average_length)
+    def _weight(self, tf: Any, lengths: Any, average: Any) -> Any:
+        """The share of its idf that a word adds: a half if tf = k1 (1 - b + b m / average m)."""
+        return tf / (tf + self.k1 * (1 - self.b + self.b * lengths / average))
 
 
 def _rows(texts: TokenizedTexts, numbers: NDArray[Any]) -> NDArray[np.int64]:
