@@ -61,7 +61,20 @@ def test_doctor_shows_the_runtime():
     assert "light, without PyTorch" in output("doctor")
 
 
-@pytest.mark.parametrize("command", ["train", "evaluate", "calibrate", "compare", "tune"])
+def test_datasets_are_built(tmp_path):
+    output("build", "lcs", "--out", tmp_path / "lcs", "--limit", 20)
+    text = tmp_path / "speech.txt"
+    clause = "and so it was that bright stars over the dark sea of year {0} ended"
+    text.write_text("\n".join(f"When we all met in the great hall number {i}, {clause.format(i)}." for i in range(40)))
+    output("build", "completion", text, "--out", tmp_path / "completion")
+    papers = tmp_path / "papers.tsv"
+    papers.write_text("\n".join(["left\tright", *(f"a paper of year {i}\tone of year y{i}" for i in range(40))]))
+    output("build", "citation", papers, "--out", tmp_path / "citation")
+
+
+@pytest.mark.parametrize(
+    "command", ["train", "evaluate", "calibrate", "compare", "tune", "reproduce", "demo", "build qa"]
+)
 def test_a_command_that_trains_or_evaluates_names_the_extra_in_one_line(command, data, model, tmp_path):
     arguments = {
         "train": [data, "--out", tmp_path / "model"],
@@ -69,8 +82,11 @@ def test_a_command_that_trains_or_evaluates_names_the_extra_in_one_line(command,
         "calibrate": [model, data],
         "compare": [data, "--models", "bm25", "--out", tmp_path / "compared"],
         "tune": [data, "--out", tmp_path / "tuned"],
+        "reproduce": ["mv-lstm-sc", "--out", tmp_path / "reproduced"],
+        "demo": ["--out", tmp_path / "demo"],
+        "build qa": [data, "--min-words", 1, "--out", tmp_path / "built"],
     }[command]
-    done = run(command, *arguments)
+    done = run(*command.split(), *arguments)
     assert done.returncode == 2, done.stderr
     assert done.stderr.splitlines()[-1].endswith("pip install 'pairlight[train]'."), done.stderr
     assert "Traceback" not in done.stderr
