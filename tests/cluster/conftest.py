@@ -69,12 +69,17 @@ def files_in(folder: Path) -> int:
 
 def training_processes(node) -> list[int]:
     """The processes of a node that train."""
+    return worker_processes(node, b"RayTrainWorker")
+
+
+def worker_processes(node, title: bytes) -> list[int]:
+    """The processes of a node with this in the title that Ray gives them by what they do."""
     (raylet,) = (process.process.pid for process in node.all_processes["raylet"])
     found = []
     for path in Path("/proc").iterdir():
         try:
             parent = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            if parent == raylet and b"RayTrainWorker" in (path / "cmdline").read_bytes():
+            if parent == raylet and title in (path / "cmdline").read_bytes():
                 found.append(int(path.name))
         except (OSError, ValueError, IndexError):
             continue

@@ -62,6 +62,22 @@ def test_a_sample_makes_the_vocabulary_and_the_last_block_is_held_out(blocks):
     assert done.trained.data["train"].pairs == len(blocks) - len(last)
 
 
+def numbers_in(pairs: Pairs) -> list[int]:
+    return [int(text[:8]) for text in pairs.texts if "query" not in text]
+
+
+def test_long_texts_make_a_smaller_sample_of_all_parts_of_the_data(tmp_path):
+    left, right = [f"query {n // 2}" for n in range(3200)], [f"{n:08} {'x' * 991}" for n in range(3200)]
+    source = write_pair_blocks(Pairs.of(left, right, [1.0, 0.0] * 1600), str(tmp_path))
+    assert numbers_in(source.sample()) == list(range(3200))
+    sample = source.sample(size=1_700_000)
+    assert 850_000 < sum(map(len, sample.texts)) <= 1_700_000
+    assert {n // 200 for n in numbers_in(sample)} == set(range(16))  # from all blocks
+    few = numbers_in(source.sample(size=300_000))
+    assert len(few) < 400
+    assert max(few) > 1600  # not only from the first blocks
+
+
 def test_training_resumes_between_blocks_to_the_same_weights(blocks, tmp_path, monkeypatch):
     whole = run(blocks)
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)

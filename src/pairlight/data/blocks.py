@@ -61,20 +61,22 @@ def plan_blocks(source: str, columns: TableColumns, rows: int = ROWS) -> list[Bl
     return blocks
 
 
-def read_block(block: Block, columns: Sequence[str] | None = None, rows: int = ROWS) -> Iterator[Any]:
-    """Tables of at most `rows` rows and about `MAX_BYTES`, in order; a row group is never read whole."""
+def read_block(
+    block: Block, columns: Sequence[str] | None = None, rows: int = ROWS, size: int = MAX_BYTES
+) -> Iterator[Any]:
+    """Tables of at most `rows` rows and about `size` bytes, in order; a row group is never read whole."""
     import pyarrow as pa
 
     groups = list(range(block.first_group, block.first_group + block.groups))
     with open_parquet(block.path) as file:
         pending: list[Any] = []
-        size = volume = 0
+        length = volume = 0
         for batch in read_batches(file, block.path, columns, groups):
-            if pending and (size + len(batch) > rows or volume + batch.nbytes > MAX_BYTES):
+            if pending and (length + len(batch) > rows or volume + batch.nbytes > size):
                 yield pa.Table.from_batches(pending).combine_chunks()
-                pending, size, volume = [], 0, 0
+                pending, length, volume = [], 0, 0
             pending.append(batch)
-            size, volume = size + len(batch), volume + batch.nbytes
+            length, volume = length + len(batch), volume + batch.nbytes
         if pending:
             yield pa.Table.from_batches(pending).combine_chunks()
 

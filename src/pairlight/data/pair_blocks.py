@@ -8,12 +8,14 @@ import numpy as np
 
 from pairlight.core.errors import InputError
 from pairlight.core.storage import is_folder, join, write_file
-from pairlight.data.blocks import PARQUET, ROWS, Block, open_parquet, plan_blocks, read_block, values_of
+from pairlight.data.blocks import MAX_BYTES, PARQUET, ROWS, Block, open_parquet, plan_blocks, read_block, values_of
 from pairlight.data.columns import Column, TableColumns
 from pairlight.data.pairs import Pairs, concat_pairs
 from pairlight.data.readers import read_pairs
 
 SAMPLE = 200_000  # rows that the vocabulary, the statistics and the linear fit are made of
+SAMPLE_BYTES = 100_000_000  # of their texts, about, since every worker holds them
+GOLDEN_RATIO = (1 + 5**0.5) / 2
 BLOCKS = 16  # at least, of pairs that are written for several workers; not their number, which may change
 LARGE = 1_000_000  # rows of a single file from which it is read in blocks
 
@@ -29,11 +31,11 @@ class PairBlocks:
     def __len__(self) -> int:
         return sum(block.rows for block in self.blocks)
 
-    def read(self, block: Block, rows: int = ROWS) -> Iterator[Pairs]:
-        """The pairs of a block, at most `rows` at a time."""
+    def read(self, block: Block, rows: int = ROWS, size: int = MAX_BYTES) -> Iterator[Pairs]:
+        """The pairs of a block, at most `rows` and about `size` bytes at a time."""
         names = list(self.columns.values())
         start = block.start
-        for table in read_block(block, names, rows):
+        for table in read_block(block, names, rows, size):
             cells = (values_of(table.column(name)) for name in names)
             found = [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
             given: dict[str, Any] = {"skip_bad_rows": self.skip_bad_rows, "need_label": None, **self.columns}
@@ -43,11 +45,19 @@ class PairBlocks:
                 raise InputError(f"{block.path}, rows from {start + 1} on: {error}", option=error.option) from None
             start += len(found)
 
-    def sample(self, rows: int = SAMPLE) -> Pairs:
-        """About `rows` pairs, from blocks at equal distances."""
+    def sample(self, rows: int = SAMPLE, size: int = SAMPLE_BYTES) -> Pairs:
+        """About `rows` pairs, from blocks at equal distances; fewer if their texts have more than `size` bytes."""
         count = max(1, min(len(self.blocks), round(rows * len(self.blocks) / max(1, len(self)))))
-        at = np.linspace(0, len(self.blocks) - 1, count).round().astype(int)
-        return concat_pairs([next(self.read(self.blocks[i], rows)) for i in np.unique(at).tolist()])
+        at = np.unique(np.linspace(0, len(self.blocks) - 1, count).round().astype(int))
+        found: dict[int, Pairs] = {}
+        # Each gives an equal part of the bytes, but at least a few rows. With very long texts, the last ones that are
+        # read give none, so they are read in an order of which any first part is spread over the data.
+        for i in at[np.argsort(GOLDEN_RATIO * np.arange(len(at)) % 1)].tolist():
+            found[i] = next(self.read(self.blocks[i], rows, size // (len(at) - len(found))))
+            size -= sum(len(text.encode()) for text in found[i].texts)
+            if size <= 0:
+                break
+        return concat_pairs([found[i] for i in sorted(found)])
 
     def hold_out(self) -> tuple["PairBlocks", Pairs]:
         """All blocks but the last, and its pairs as dev pairs."""
