@@ -38,6 +38,7 @@ def nodes(monkeypatch) -> Iterator[Nodes]:
     # Workers find the modules of tests, as this process does.
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent.parent))
     monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # by default, workers wait for everything else on the machine
     ray = pytest.importorskip("ray", reason="the extra cluster is not installed")
     made = Nodes()
     yield made
@@ -91,6 +92,13 @@ def pairlight(*arguments: object) -> str:
     done = subprocess.run([sys.executable, "-m", "pairlight", *map(str, arguments)], capture_output=True, text=True)
     assert not done.returncode, done.stderr
     return done.stdout
+
+
+def is_in_a_block(node, attempts: Path, done: Path) -> bool:
+    """Whether a process of the node has begun a block that is not finished; `attempts` is what `Slow` jobs note."""
+    processes = worker_processes(node, b"ray::")
+    begun = (path.name.split("-") for path in attempts.iterdir())
+    return any(int(pid) in processes and not (done / f"part-{int(at):06}.json").exists() for at, _, pid in begun)
 
 
 class SmallDisk:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cluster.conftest import files_in, pairlight
+from cluster.conftest import files_in, is_in_a_block, pairlight
 from cluster.jobs import SlowEncodeJob, SlowIndexJob
 from pairlight import Index
 from pairlight.batch.index import IndexJob, index_columns, join_shards
@@ -42,11 +42,12 @@ def run(job, blocks, runner):
 def with_a_lost_node(nodes, when, job, blocks) -> int:
     """Run the job while a node is killed; returns the number of attempts."""
     first, _ = nodes.add(), nodes.add()
-    killer = when(lambda: files_in(Path(job.out, "_done")) >= 2, lambda: nodes.kill(first))
+    attempts, done = Path(job.attempts), Path(job.out, "_done")
+    killer = when(lambda: files_in(done) >= 2 and is_in_a_block(first, attempts, done), lambda: nodes.kill(first))
     report = run(job, blocks, ray_runner(nodes.address))
     killer.join()
     assert report.counts == {"rows": len(TEXTS), "bad": 0}
-    return files_in(Path(job.attempts))
+    return files_in(attempts)
 
 
 def test_encodings_are_those_of_one_process_when_a_node_is_lost(nodes, when, source, tmp_path):
@@ -54,7 +55,7 @@ def test_encodings_are_those_of_one_process_when_a_node_is_lost(nodes, when, sou
     blocks = plan_blocks(str(source), index_columns("text", "id", "title"))
     given = {"dtype": "int8", "text": "text", "id": "id", "attempts": str(tmp_path / "attempts")}
     run(SlowEncodeJob("qa-small", str(tmp_path / "here"), **given), blocks, run_here)
-    job = SlowEncodeJob("qa-small", str(tmp_path / "ray"), **given, seconds=0.7)
+    job = SlowEncodeJob("qa-small", str(tmp_path / "ray"), **given, seconds=2.0)
     attempts = with_a_lost_node(nodes, when, job, blocks)
     assert FILES < attempts - FILES <= FILES + 2  # those of one process, and one or two that were lost
     for block in blocks:
@@ -71,7 +72,7 @@ def test_shards_are_those_of_one_process_when_a_node_is_lost_and_each_is_searche
     given = ("hybrid", "en", "text", "id", None)
     here = IndexJob(str(tmp_path / "here"), *given)
     run(here, blocks, run_here)
-    job = SlowIndexJob(str(tmp_path / "ray"), *given, seconds=0.7, attempts=str(tmp_path / "attempts"))
+    job = SlowIndexJob(str(tmp_path / "ray"), *given, seconds=2.0, attempts=str(tmp_path / "attempts"))
     assert FILES < with_a_lost_node(nodes, when, job, blocks) <= FILES + 2
     for each in (here, job):
         join_shards(each.out, blocks, each, "qa-small")
@@ -83,7 +84,7 @@ def test_shards_are_those_of_one_process_when_a_node_is_lost_and_each_is_searche
         )
         assert found == wanted
         assert [hits[0][0] for hits in found] == [f"d{i}" for i in range(5)]
-        assert len({shard.process.pid for shard in made.shards}) == FILES
+        assert len({shard.process.pid for shard in made.shards.shards}) == FILES
         assert len(multiprocessing.active_children()) == 2 * FILES
 
 
