@@ -156,7 +156,13 @@ def test_the_index_of_a_million_texts_has_goals_for_its_times_and_sizes():
     }
     rows = goals({"search": found})
     assert "sim-small" in rows[0]["goal"]
-    assert [(row["reached"], row["met"]) for row in rows] == [(2, True), (2, True), (0.5, False), (3, True), (1.5, True)]
+    assert [(row["reached"], row["met"]) for row in rows] == [
+        (2, True),
+        (2, True),
+        (0.5, False),
+        (3, True),
+        (1.5, True),
+    ]
     assert not goals({"search": {**found, "texts": 20_000}})
 
 

@@ -21,7 +21,9 @@ def program(folder: Path, arguments: str) -> str:
     """A command that runs pairlight of this environment with these arguments."""
     path = folder / "pairlight"
     modules = os.pathsep.join(filter(None, sys.path))
-    path.write_text(f'#!/bin/sh\nPAIRLIGHT_RUNTIME=light PYTHONPATH="{modules}" exec "{sys.executable}" -m pairlight {arguments}\n')
+    path.write_text(
+        f'#!/bin/sh\nPAIRLIGHT_RUNTIME=light PYTHONPATH="{modules}" exec "{sys.executable}" -m pairlight {arguments}\n'
+    )
     path.chmod(0o755)
     return str(path)
 
