@@ -33,23 +33,20 @@ class KernelCountsRun {
 
   const KernelCounts<T> &call;
   const T *power, *slope;  // [K] exponents are powers of two of power · (x - mu)², with derivative slope · (x - mu)
-  const T *reach;          // [K] further from mu, a kernel adds less than 2^-NEGLIGIBLE, far below any count that matters
   int failed;
 
  private:
   typedef Vector<T> V;
   static constexpr int L = LANES<T>;
-  static constexpr T NEGLIGIBLE = sizeof(T) == 4 ? T(50) : BOUND<T>;
 
   static int run(const KernelCounts<T> &call, void (*of_pair)(void *, int64_t)) {
-    Buffer<T> power(call.kernels), slope(call.kernels), reach(call.kernels);
-    if (!power || !slope || !reach) return 1;
+    Buffer<T> power(call.kernels), slope(call.kernels);
+    if (!power || !slope) return 1;
     for (int64_t k = 0; k < call.kernels; k++) {
       slope[k] = T(-1) / (call.sigma[k] * call.sigma[k]);
       power[k] = slope[k] * T(0.5) * LOG2_E<T>;
-      reach[k] = sqrt(-NEGLIGIBLE / power[k]);
     }
-    KernelCountsRun self{call, power, slope, reach, 0};
+    KernelCountsRun self{call, power, slope, 0};
     pairlight::parallel(call.pairs, call.threads, of_pair, &self);
     return self.failed;
   }
@@ -75,24 +72,12 @@ class KernelCountsRun {
     for (int j = n; j < columns; j++) to[j * step] = 0;
   }
 
-  // The similarities of a row, multiplied by their factors; after them the first one again, so that it is in range.
+  // The similarities of a row, multiplied by their factors.
   void load_row(int64_t pair, int64_t m, int64_t n, int i, int columns, const V *q, V *x) const {
     load(call.s + pair * call.s_pair + m * call.s_m + n * call.s_n + i * call.s_row, call.s_column, columns, x);
-    if (call.p) {
-      const V p = all(call.p[(pair * call.m + m) * call.rows + i]);
-      for (int w = 0; w < padded(columns, L) / L; w++) x[w] *= p * q[w];
-    }
-    T *numbers = (T *)x;
-    for (int j = columns; j < padded(columns, L); j++) numbers[j] = numbers[0];
-  }
-
-  // The least and the largest similarity of each lane; the widest range for a lane with NaN, which reaches every kernel.
-  static INLINE void range(const V *x, int wide, V &low, V &high) {
-    V total = {};
-    low = all(T(INFINITY)), high = -low;
-    for (int w = 0; w < wide; w++) low = smaller(x[w], low), high = larger(x[w], high), total += x[w];
-    low = total == total ? low : all(-T(INFINITY));
-    high = total == total ? high : all(T(INFINITY));
+    if (!call.p) return;
+    const V p = all(call.p[(pair * call.m + m) * call.rows + i]);
+    for (int w = 0; w < padded(columns, L) / L; w++) x[w] *= p * q[w];
   }
 
   static void forward_pair(void *self_, int64_t pair) {
@@ -112,13 +97,10 @@ class KernelCountsRun {
         T *counts = call.counts + ((pair * call.m + m) * call.n + n) * call.rows * K;
         for (int i = 0; i < high; i++, counts += K) {
           self.load_row(pair, m, n, i, columns, q, x);
-          V low, high;
-          range(x, wide, low, high);
           for (int k = 0; k < K; k++) {
-            const V mu = all(call.mu[k]), power = all(self.power[k]), reach = all(self.reach[k]);
+            const V mu = all(call.mu[k]), power = all(self.power[k]);
             V total = {};
-            if (any((low <= mu + reach) & (high >= mu - reach)))
-              for (int w = 0; w < wide; w++) total += b[w] * near(x[w] - mu, power);
+            for (int w = 0; w < wide; w++) total += b[w] * near(x[w] - mu, power);
             sums[k] = total;
           }
           self.add_lanes(sums, K, counts);

@@ -16,6 +16,19 @@ struct KMax {
   int64_t *positions;  // [B, C, k]
 };
 
+template <class I>
+INLINE bool any(I mask) {
+#if PAIRLIGHT_BYTES == 64
+  return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif PAIRLIGHT_BYTES == 32
+  return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
+  uint64_t half[2];
+  memcpy(half, &mask, sizeof half);
+  return (half[0] | half[1]) != 0;
+#endif
+}
+
 // The largest cells so far, sorted. Few cells exceed the k-th, so insertion sort is fast enough.
 template <class T>
 struct Best {

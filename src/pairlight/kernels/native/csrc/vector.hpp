@@ -73,19 +73,6 @@ INLINE V smaller(V a, V b) {
   return a < b ? a : b;
 }
 
-template <class I>
-INLINE bool any(I mask) {
-#if PAIRLIGHT_BYTES == 64
-  return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
-#elif PAIRLIGHT_BYTES == 32
-  return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
-#else
-  uint64_t half[2];
-  memcpy(half, &mask, sizeof half);
-  return (half[0] | half[1]) != 0;
-#endif
-}
-
 // 2^y with a relative error of 1.6e-7, for |y| <= 126: y = n + f, with a minimax polynomial of degree 5 for 2^f, and
 // 2^n written to the exponent bits. Adding 1.5 * 2^23 leaves the rounded y in the low bits; 127 is the exponent bias.
 INLINE Vector<float> power_of_two(Vector<float> y) {
