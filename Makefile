@@ -12,6 +12,10 @@ RAY := $(VENV)/.ray
 POSTGRES := $(VENV)/.postgres
 KERNELS := src/pairlight/kernels/native
 
+# Benchmarks and slow tests read real datasets from here, where they are.
+DATA := $(abspath $(wildcard ../shared/data))
+bench test-slow: export PAIRLIGHT_DATA := $(or $(PAIRLIGHT_DATA),$(DATA))
+
 .PHONY: requirements demo test test-slow test-clients test-hard campaign test-cluster check bench docs wheel release-check clean
 
 demo: $(READY)

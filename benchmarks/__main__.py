@@ -69,6 +69,8 @@ def run(quick: bool, models: list[str], parts: list[str], out: Path | None) -> N
     def say(line: str) -> None:
         print(f"{time.perf_counter() - started:5.0f} s  {line}", file=sys.stderr, flush=True)
 
+    if "search" in parts and not search.is_possible(say):
+        parts = [part for part in parts if part != "search"]
     rounds = 1 if quick else 3
     results: dict[str, Any] = {"machine": machine.machine(), "quick": quick}
     figures: list[str] = []

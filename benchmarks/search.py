@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from pairlight.core.errors import InputError
 from pairlight.core.files import list_files, write_json
 from pairlight.experiments.sources import data_file
 from pairlight.search.first_stage import Candidate, FunctionStage
@@ -41,6 +42,16 @@ def main() -> None:
         result = measure(given.texts, Path(folder, "index"), print, given.model)
     write_json(given.out, result)
     print(f"Written to {given.out}")
+
+
+def is_possible(say: Callable[[str], None]) -> bool:
+    """Whether the sentences are there; otherwise say what is missing."""
+    try:
+        data_file("squad-sentences", "pairs.tsv")
+    except InputError as error:
+        say(f"Search is not measured: {error}")
+        return False
+    return True
 
 
 def measure(texts: int, folder: Path, say: Callable[[str], None], model: str = "qa-small") -> dict[str, Any]:
