@@ -50,7 +50,7 @@ def test_every_first_stage_finds_added_documents_and_no_deleted_ones(documents, 
         assert index.update([Document("hours", "opening times of the museum"), Document("new", "another text")]) == 2
         assert ids(index.search("museum opening times"))[0] == "hours"
         assert len(index) == 6
-        assert index.delete(["hours", "nobody", "hours"]) == 1
+        assert index.delete(["hours", "nobody", "hours", "\ud800"]) == 1
         assert "hours" not in ids(index.search("museum opening times shop Sunday"))
         index.check()
     with Index.open(tmp_path / "i") as again:

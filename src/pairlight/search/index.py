@@ -30,7 +30,7 @@ from pairlight.search.results import SearchResults
 from pairlight.search.searcher import FIRST, TOP, Searcher
 from pairlight.search.tantivy_stage import TantivyStage, check_installed
 from pairlight.search.vector_stage import VectorStage
-from pairlight.text.checks import short_repr
+from pairlight.text.checks import is_unicode, short_repr
 
 if TYPE_CHECKING:
     from pairlight.matcher import Matcher
@@ -165,7 +165,7 @@ class Index:
         """Delete documents by id, durably, and return how many were there."""
         self._start_writing()
         before = len(self)
-        wanted = list(dict.fromkeys(ids))
+        wanted = [each for each in dict.fromkeys(ids) if is_unicode(each)]  # no document has another id
         for at in range(0, len(wanted), BATCH):
             part = wanted[at : at + BATCH]
             with_vectors = self._note(part)
