@@ -94,6 +94,8 @@ def test_a_second_job_is_refused_while_the_first_is_running(tmp_path):
     job = ScoreJob("qa-small", str(tmp_path / "out"))
     with locked_folder(tmp_path / "out"), pytest.raises(InputError, match=r"Another run is writing to .*out"):
         run(job, planned(source))
+    assert not (tmp_path / "out").exists()  # nothing was written
+    (tmp_path / "out").mkdir()
     (tmp_path / "out" / LOCK).write_text("1 new")  # of a job that was killed
     assert run(job, planned(source)).counts["rows"] == 4
     assert not (tmp_path / "out" / LOCK).exists()
