@@ -16,7 +16,7 @@ from kernels.forcing import (
     threads,
 )
 from pairlight.core.errors import InputError
-from pairlight.kernels.autograd.lstm import bilstm, lstm
+from pairlight.kernels.autograd.lstm import bilstm, lstm, lstm_of_rows
 
 sizes = st.tuples(*(st.integers(1, most) for most in (37, 12, 21, 21)), st.integers(0, 10**6))
 
@@ -46,6 +46,17 @@ def test_in_both_directions_the_kernel_equals_the_reference(width: str, size: tu
 def test_in_one_direction_the_kernel_equals_the_reference(width: str, reverse: bool) -> None:
     lengths, (x, weight, bias, *_) = example(19, 9, 13, 7, 3)
     assert_agrees(width, lambda x, w, b: lstm(x, lengths, w, b, reverse=reverse), [x, weight, bias])
+
+
+@on_reference_and_native
+@pytest.mark.parametrize("gradients", [False, True])
+def test_words_that_are_rows_have_the_states_of_their_vectors(choice: str, gradients: bool) -> None:
+    lengths, (x, *weights) = example(19, 9, 13, 7, 3)
+    words, rows = x[:, 0], torch.randint(0, 19, (19, 9), generator=torch.Generator().manual_seed(3))
+    directions = [(weights[0], weights[1], False), (weights[2], weights[3], True)]
+    with forced(choice), torch.set_grad_enabled(gradients):
+        found = lstm_of_rows(words, rows, lengths, directions)
+        torch.testing.assert_close(found, bilstm(words[rows], lengths, *weights), rtol=0, atol=1e-12)
 
 
 @on_every_width

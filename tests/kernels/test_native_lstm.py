@@ -1,4 +1,4 @@
-"""The NumPy functions lstm and bilstm, compared with the PyTorch functions and with their reference implementation."""
+"""The NumPy functions of the LSTM, compared with the PyTorch functions and with their reference implementation."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from kernels.forcing import forced, in_both_precisions, layouts, on_every_width, on_reference_and_native, threads
 from pairlight.core.errors import InputError
 from pairlight.kernels.autograd import lstm as autograd
-from pairlight.kernels.native.lstm import bilstm, lstm
+from pairlight.kernels.native.lstm import bilstm, lstm, lstm_of_rows
 
 Array = NDArray[Any]
 sizes = st.tuples(*(st.integers(1, most) for most in (37, 12, 21, 21)), st.integers(0, 10**6))
@@ -59,6 +59,40 @@ def test_the_kernel_equals_the_reference(width: str, dtype: Any, size: tuple[int
         reference = bilstm(x, lengths, *parameters)
     assert reference.dtype == dtype
     np.testing.assert_allclose(kernel, reference, rtol=0, atol=TOLERANCE[dtype])
+
+
+@in_both_precisions
+@on_every_width
+@settings(max_examples=20, deadline=None)
+@given(sizes, st.integers(1, 30))
+def test_words_that_are_rows_have_the_states_of_their_vectors(
+    width: str, dtype: Any, size: tuple[int, int, int, int, int], distinct: int
+) -> None:
+    x, lengths, (*forwards, weight, bias) = example(*size, dtype)
+    B, L, E = x.shape
+    words = np.random.default_rng(size[-1]).standard_normal((distinct, E)).astype(dtype)
+    rows = np.random.default_rng(size[-1]).integers(0, distinct, (B, L))
+    directions = [(*forwards, False), (weight, bias, True)]
+    expected = bilstm(words[rows], lengths, *forwards, weight, bias)
+    for choice in (width, "reference"):
+        with forced(choice):
+            found = lstm_of_rows(words, rows, lengths, directions)
+            one = lstm_of_rows(words, rows, lengths, directions[1:])
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE[dtype])
+        np.testing.assert_array_equal(one, found[..., found.shape[2] // 2 :])
+
+
+@on_every_width
+def test_the_states_of_rows_do_not_depend_on_their_batch(width: str) -> None:
+    x, lengths, parameters = example(21, 8, 5, 7, 2)
+    words, rows = np.nan_to_num(x[:, 0]), np.random.default_rng(2).integers(0, 21, (21, 8))
+    directions = [(*parameters[:2], False), (*parameters[2:], True)]
+    with forced(width):
+        batch = lstm_of_rows(words, rows, lengths, directions)
+        for b in range(21):
+            alone = lstm_of_rows(words[rows[b]], np.arange(8)[None], lengths[b : b + 1], directions)
+            np.testing.assert_array_equal(batch[b], alone[0])
 
 
 @on_reference_and_native

@@ -126,6 +126,23 @@ def test_out_of_vocabulary_words_share_one_vector_and_keep_their_ids():
     assert u.ids.tolist() == [[1, 10, 99]]
 
 
+@pytest.mark.parametrize("encoder", [LSTM, BiLSTM])
+def test_without_gradients_the_states_of_looked_up_words_are_those_of_their_vectors(encoder):
+    layer, encode = Embedding(6, 3).eval(), encoder(3, 4)
+    mask = torch.tensor([[True, True, True], [True, True, False]])
+    found = torch.tensor([[0.5, -1.0, 2.0]])
+    tokens = Tokens(torch.tensor([[4, 9, 4], [8, 5, 77]]), mask, oov_ids=torch.tensor([9]), oov_vectors=found)
+    whole = layer(tokens)
+    with torch.no_grad():
+        looked_up = layer(tokens)
+        assert len(looked_up.rows) == 5  # 4, 5, 8 and 9, and padding
+        states = encode(looked_up)
+        assert "x" not in vars(looked_up)  # the vectors of all positions were not made
+    assert torch.equal(looked_up.x, whole.x)
+    torch.testing.assert_close(states.x, encode(whole).x, rtol=0, atol=1e-6)
+    assert torch.equal(states.ids, tokens.ids)
+
+
 def test_an_unknown_gate_is_rejected_with_the_known_ones():
     with pytest.raises(InputError, match="mv-lstm: gate='question' is not one of none, left, right, both"):
         build("mv-lstm", 10, gate="question")

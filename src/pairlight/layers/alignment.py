@@ -1,7 +1,5 @@
 """Soft alignment of two texts, and the comparison and pooling that follow it in ESIM."""
 
-from dataclasses import replace
-
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear, Sequential
 from pairlight.layers.layer import Layer
@@ -17,7 +15,7 @@ class SoftAlignment(Layer):
         u, v = without_padding(u), without_padding(v)
         xp = array_namespace(to_left)
         for_left, for_right = xp.matmul(to_right, v.x), xp.matmul(xp.transpose(to_left, 1, 2), u.x)
-        return without_padding(replace(u, x=for_left)), without_padding(replace(v, x=for_right))
+        return without_padding(Seq(for_left, u.mask, u.ids)), without_padding(Seq(for_right, v.mask, v.ids))
 
     def weights(self, s: Grid) -> tuple[Array, Array]:
         """The attention of left words to right words, and of right words to left words: [B, L, R] each."""
@@ -52,7 +50,7 @@ def fused_comparison(project: Sequential, whole: Seq, u: Seq, aligned: Seq) -> S
     y = xp.add_product(y, u.x * aligned.x, both)
     for step in rest:
         y = step(y)
-    return without_padding(replace(u, x=y))
+    return without_padding(Seq(y, u.mask, u.ids))
 
 
 def without_padding(u: Seq) -> Seq:

@@ -6,7 +6,8 @@ from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Identity
 from pairlight.layers.layer import Layer, embedding_parameter, parameter
 from pairlight.layers.settings import Fraction, Size
-from pairlight.layers.types import Array, Seq, Tokens
+from pairlight.layers.tracing import is_watched
+from pairlight.layers.types import Array, LookedUpSeq, Seq, Tokens
 from pairlight.text.tokenizer import PADDING, UNKNOWN
 
 Gate = Literal["none", "left", "right", "both"]
@@ -32,13 +33,20 @@ class Embedding(Layer):
 
     def forward(self, tokens: Tokens) -> Seq:
         xp = array_namespace(tokens.ids)
-        known = xp.where(tokens.ids >= self.vocab, UNKNOWN, tokens.ids)
-        x = xp.embedding(self.weight, xp.where(tokens.mask, known, PADDING), PADDING, self.sparse)
-        if tokens.oov_ids is not None and len(tokens.oov_ids):
-            at = xp.clip(xp.searchsorted(tokens.oov_ids, tokens.ids), high=len(tokens.oov_ids) - 1)
-            found = tokens.mask & (tokens.oov_ids[at] == tokens.ids)
-            x = xp.where(found[..., None], xp.cast(xp.rows(tokens.oov_vectors, at), x), x)
-        return Seq(xp.dropout(x, self.dropout, self.training), tokens.mask, tokens.ids)
+        if xp.grad_enabled() or self.training or is_watched(self):
+            x = self._vectors(tokens, xp.where(tokens.mask, tokens.ids, PADDING))
+            return Seq(xp.dropout(x, self.dropout, self.training), tokens.mask, tokens.ids)
+        distinct, at = xp.unique(xp.where(tokens.mask, tokens.ids, PADDING))
+        return LookedUpSeq(self._vectors(tokens, distinct), at, tokens.mask, tokens.ids)
+
+    def _vectors(self, tokens: Tokens, ids: Array) -> Array:
+        """E of these ids, with the vectors of out-of-vocabulary words that have one."""
+        xp = array_namespace(ids)
+        x = xp.embedding(self.weight, xp.where(ids >= self.vocab, UNKNOWN, ids), PADDING, self.sparse)
+        if tokens.oov_ids is None or not len(tokens.oov_ids):
+            return x
+        at = xp.clip(xp.searchsorted(tokens.oov_ids, ids), high=len(tokens.oov_ids) - 1)
+        return xp.where((tokens.oov_ids[at] == ids)[..., None], xp.cast(xp.rows(tokens.oov_vectors, at), x), x)
 
 
 class AttentionGate(Layer):

@@ -1,11 +1,9 @@
 """LSTM encoders: one hidden state for every word."""
 
-from dataclasses import replace
-
 from pairlight.layers.backends import array_namespace
 from pairlight.layers.basic import Linear
 from pairlight.layers.layer import Layer, parameter
-from pairlight.layers.types import Array, Seq
+from pairlight.layers.types import Array, LookedUpSeq, Seq
 
 
 class LSTM(Layer):
@@ -21,8 +19,10 @@ class LSTM(Layer):
         self.bias = parameter(4 * hidden, bound=0)
 
     def forward(self, u: Seq) -> Seq:
-        xp = array_namespace(u.x)
-        return replace(u, x=xp.lstm(u.x, u.lengths, self.weight, self.bias, reverse=self.backwards))  # [B, L, hidden]
+        x = _of_distinct_words(u, self)
+        if x is None:
+            x = array_namespace(u.x).lstm(u.x, u.lengths, self.weight, self.bias, reverse=self.backwards)
+        return Seq(x, u.mask, u.ids)  # [B, L, hidden]
 
 
 class BiLSTM(Layer):
@@ -35,8 +35,10 @@ class BiLSTM(Layer):
 
     def forward(self, u: Seq) -> Seq:
         f, b = self.forwards, self.backwards
-        xp = array_namespace(u.x)
-        return replace(u, x=xp.bilstm(u.x, u.lengths, f.weight, f.bias, b.weight, b.bias))  # [B, L, 2·hidden]
+        x = _of_distinct_words(u, f, b)
+        if x is None:
+            x = array_namespace(u.x).bilstm(u.x, u.lengths, f.weight, f.bias, b.weight, b.bias)
+        return Seq(x, u.mask, u.ids)  # [B, L, 2·hidden]
 
 
 class ResidualBiLSTM(BiLSTM):
@@ -52,6 +54,14 @@ class ResidualBiLSTM(BiLSTM):
 
     def adjust_start(self) -> None:
         self.project.weight.zero_()
+
+
+def _of_distinct_words(u: Seq, *directions: LSTM) -> Array | None:
+    """The states, with the products of every distinct word computed once; None if the vectors were not looked up."""
+    if not isinstance(u, LookedUpSeq):
+        return None
+    xp = array_namespace(u.rows)
+    return xp.lstm_of_rows(u.rows, u.at, u.lengths, [(each.weight, each.bias, each.backwards) for each in directions])
 
 
 def last_state(u: Seq) -> Array:

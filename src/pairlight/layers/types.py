@@ -7,8 +7,9 @@ A batch may pair each left text with several right texts. With n times as many r
 belongs to left text r mod B. Layers that combine both texts first repeat the left ones with `tile_left`.
 """
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pairlight.layers.backends import array_namespace
 
@@ -49,13 +50,30 @@ class Seq:
     def lengths(self) -> Array:
         return self.mask.sum(1)  # [B]
 
-    def with_x(self, x: Array) -> Self:
+    def with_x(self, x: Array) -> "Seq":
         """The same positions with other vectors, zero under padding."""
-        return replace(self, x=array_namespace(x).where(self.mask[..., None], x, 0))
+        return Seq(array_namespace(x).where(self.mask[..., None], x, 0), self.mask, self.ids)
 
-    def tile(self, times: int) -> Self:
+    def tile(self, times: int) -> "Seq":
         xp = array_namespace(self.x)
-        return replace(self, x=xp.tile(self.x, times), mask=xp.tile(self.mask, times), ids=xp.tile(self.ids, times))
+        return Seq(xp.tile(self.x, times), xp.tile(self.mask, times), xp.tile(self.ids, times))
+
+
+class LookedUpSeq(Seq):
+    """A sequence whose vectors occur several times: x = rows[at], which is made when it is first read.
+
+    A layer that needs only products of the vectors computes them for the rows.
+    """
+
+    rows: Array  # [U, D]
+    at: Array  # [B, L]
+
+    def __init__(self, rows: Array, at: Array, mask: Array, ids: Array) -> None:
+        self.__dict__.update(rows=rows, at=at, mask=mask, ids=ids)
+
+    @cached_property
+    def x(self) -> Array:
+        return array_namespace(self.rows).rows(self.rows, self.at)
 
 
 @dataclass(frozen=True)

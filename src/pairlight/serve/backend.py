@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pairlight.inference.ready_made import resolve_model
+from pairlight.layers.backends import prefer_backend
 from pairlight.search.index import Index
 from pairlight.search.manifest import WEIGHT
 from pairlight.search.results import SearchResults
@@ -109,7 +110,7 @@ class Backend:
 
     def _change(self, method: str, argument: Sequence[Any]) -> int:
         folder = self.opened_index().folder
-        with _exclusive(folder / _LOCK):
+        with _exclusive(folder / _LOCK), prefer_backend("numpy"):
             index, self._changed = self._changed or Index.open(folder), None
             with index:  # closed after the change, so that other processes can write
                 changed: int = getattr(index, method)(argument)

@@ -14,6 +14,7 @@ from pairlight.core.errors import InputError
 from pairlight.explain.data import Comparison, Contributions, Explanation, TextView
 from pairlight.explain.explain import explain_words
 from pairlight.inference.ready_made import ready_made, resolve_model
+from pairlight.layers.backends import prefer_backend
 from pairlight.matcher import Matcher
 from pairlight.search.documents import Document
 from pairlight.search.passages import score_passages
@@ -59,7 +60,8 @@ class ServedModel:
     def load(cls, model: str | Path) -> "ServedModel":
         """Load a model folder or a ready-made model, and score with it once, so that the first request is fast."""
         folder = resolve_model(model)
-        served = cls(served_name(model), Matcher.load(model), folder)
+        with prefer_backend("numpy"):  # a server trains nothing
+            served = cls(served_name(model), Matcher.load(model), folder)
         scored = served.score(["a question"], ["an answer"])
         if not math.isfinite(float(scored.scores[0])):
             raise InputError(f"{model} gives scores that are not finite: train it again.")

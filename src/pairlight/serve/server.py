@@ -74,9 +74,10 @@ def _run_worker(
     share_memory_pools(_POOLS)
     sys.setswitchinterval(_SWITCH_SECONDS)
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", _CACHED_SHAPES)  # read when PyTorch is imported
-    from pairlight.layers.backends import set_threads
+    from pairlight.layers.backends import prefer_backend, set_threads
 
-    set_threads(1)
+    with prefer_backend("numpy"):
+        set_threads(1)
     _allow_open_files()
     from pairlight.serve.application import Application
     from pairlight.serve.backend import Backend

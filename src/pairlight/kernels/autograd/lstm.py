@@ -14,6 +14,7 @@ from pairlight.kernels.autograd.arrays import array, native_for
 from pairlight.kernels.native.library import Native
 from pairlight.kernels.native.lstm import Direction as NativeDirection
 from pairlight.kernels.native.lstm import check_shapes, lstm_backward, lstm_blocks, lstm_forward
+from pairlight.kernels.native.lstm import lstm_of_rows as native_of_rows
 
 Direction = tuple[Tensor, Tensor, bool]  # weight, bias, reverse
 
@@ -35,6 +36,17 @@ def bilstm(
 ) -> Tensor:
     """x[B,L,E] -> h[B,L,2H], 0 for padding: the states of the forward direction, then of the backward direction."""
     return _directions(x, lengths, [(forward_weight, forward_bias, False), (backward_weight, backward_bias, True)])
+
+
+def lstm_of_rows(x: Tensor, rows: Tensor, lengths: Tensor, directions: list[Direction]) -> Tensor:
+    """x[U,E], rows[B,L] -> h[B,L,directions·H], 0 for padding: the states of texts whose words are rows of x.
+
+    Without gradients, the product of a row with the weights is computed once, however often its word occurs.
+    """
+    if torch.is_grad_enabled() or native_for(x) is None:
+        return _directions(F.embedding(rows, x), lengths, directions)
+    arrays = [(array(weight), array(bias), reverse) for weight, bias, reverse in directions]
+    return torch.from_numpy(native_of_rows(array(x), array(rows), array(lengths), arrays, torch.get_num_threads()))
 
 
 def _directions(x: Tensor, lengths: Tensor, directions: list[Direction]) -> Tensor:

@@ -27,6 +27,7 @@ from pairlight.kernels.native.buffers import (
     strides,
 )
 from pairlight.kernels.native.library import Native
+from pairlight.kernels.native.matmul import linear
 
 Direction = tuple[Array, Array, bool]  # weight, bias, reverse
 
@@ -37,7 +38,7 @@ class _Call(ctypes.Structure):
     _fields_ = (
         *pointers("x"),
         *numbers("x_text", "x_word"),
-        *pointers("lengths", "order", "place"),
+        *pointers("lengths", "order", "place", "rows"),
         *numbers("texts", "longest", "inputs", "hidden", "reverse", "threads"),
         *pointers("weight", "bias", "out"),
         *numbers("out_text", "out_word"),
@@ -62,6 +63,35 @@ def bilstm(
 ) -> Array:
     """x[B,L,E] -> h[B,L,2H], 0 for padding: the states of the forward direction, then of the backward direction."""
     return _directions(x, lengths, [(forward_weight, forward_bias, False), (backward_weight, backward_bias, True)])
+
+
+def lstm_of_rows(
+    x: Array, rows: Array, lengths: Array, directions: Sequence[Direction], threads: int | None = None
+) -> Array:
+    """x[U,E], rows[B,L] -> h[B,L,directions·H], 0 for padding: the states of texts whose words are rows of x.
+
+    The product of a row with the weights is computed once, however often its word occurs.
+    """
+    check_shapes(x[None], directions)
+    check.dimensions("rows", rows, "BL")
+    B, L = rows.shape
+    lengths = check.lengths("lengths", lengths, B, L)
+    native = library.native(x.dtype)
+    if native is None:
+        return lstm_reference(x[rows], lengths, directions)
+    E, H = x.shape[1], len(directions[0][1]) // 4
+    out = np.empty((B, L, len(directions) * H), x.dtype)
+    blocks = lstm_blocks(lengths, H, native.lanes(x.dtype))
+    threads = threads or library.threads()
+    call = _call(x, lengths, blocks, directions, out, threads)
+    rows = contiguous(rows)
+    call.rows, call.inputs, call.bias, call.x_word = address(rows), 0, None, 4 * H
+    for n, (weight, bias, reverse) in enumerate(directions):
+        products, of_states = linear(x, weight[:, :E], bias, threads), contiguous(weight[:, E:])
+        call.x, call.weight, call.reverse = address(products), address(of_states), reverse
+        call.out = address(out) + n * H * x.itemsize
+        native.run("lstm", x.dtype, call)
+    return out
 
 
 def _directions(x: Array, lengths: Array, directions: list[Direction]) -> Array:
@@ -191,9 +221,9 @@ def lstm_backward(
 
 def _call(x: Array, lengths: Array, blocks: Blocks, directions: Sequence[Direction], out: Array, threads: int) -> _Call:
     """The fields that are the same for all directions."""
-    x_text, x_word, _ = strides(x)
+    x_text, x_word = strides(x)[0], strides(x)[-2]
     out_text, out_word, _ = strides(out)
-    texts, longest, inputs = x.shape
+    texts, longest, _ = out.shape
     return _Call(
         x=address(x),
         x_text=x_text,
@@ -203,7 +233,7 @@ def _call(x: Array, lengths: Array, blocks: Blocks, directions: Sequence[Directi
         place=address(blocks.place),
         texts=texts,
         longest=longest,
-        inputs=inputs,
+        inputs=x.shape[-1],
         hidden=len(directions[0][1]) // 4,
         threads=threads,
         out_text=out_text,

@@ -24,15 +24,15 @@ class _Call(ctypes.Structure):
     )
 
 
-def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
+def linear(x: Array, weight: Array, bias: Array | None = None, threads: int | None = None) -> Array:
     """x Wᵀ + b for x[..,D] and weight[N,D]."""
     rows = contiguous(x.reshape(-1, x.shape[-1]))
     y = np.empty((len(rows), len(weight)), x.dtype)
-    product_into(y, rows, weight.T, bias)
+    product_into(y, rows, weight.T, bias, threads)
     return y.reshape(*x.shape[:-1], len(weight))
 
 
-def product_into(out: Array, a: Array, b: Array, bias: Array | None = None) -> None:
+def product_into(out: Array, a: Array, b: Array, bias: Array | None = None, threads: int | None = None) -> None:
     """Write a b + bias to out[M,N], whose last axis is contiguous, for a[M,K] and b[K,N].
 
     Not by NumPy's own product, which is slower for most sizes here, and whose threads slow down a busy machine.
@@ -46,7 +46,7 @@ def product_into(out: Array, a: Array, b: Array, bias: Array | None = None) -> N
         return
     bias = None if bias is None else contiguous(bias)
     a, b = _one_contiguous(a), _one_contiguous(b)
-    matmul_into(native, a[None], b[None], out[None], bias, threads=library.threads())
+    matmul_into(native, a[None], b[None], out[None], bias, threads=threads or library.threads())
 
 
 def matmul(a: Array, b: Array) -> Array:

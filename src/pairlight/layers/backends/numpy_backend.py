@@ -16,7 +16,7 @@ from pairlight.kernels.native.embedding_sums import embedding_sums
 from pairlight.kernels.native.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.native.kmax import kmax
 from pairlight.kernels.native.library import set_threads, threads
-from pairlight.kernels.native.lstm import bilstm, lstm
+from pairlight.kernels.native.lstm import bilstm, lstm, lstm_of_rows
 from pairlight.kernels.native.matmul import linear, matmul
 from pairlight.kernels.native.ngram_sums import ngram_sums
 from pairlight.kernels.native.pair_features import pair_features
@@ -36,6 +36,7 @@ __all__ = [
     "kmax",
     "linear",
     "lstm",
+    "lstm_of_rows",
     "matmul",
     "ngram_sums",
     "pair_features",
@@ -52,6 +53,8 @@ __all__ = [
 NAME = "numpy"
 
 Array = NDArray[Any]
+
+_MARKS = 100  # for each id, at most, to find the distinct ones
 
 tanh = np.tanh
 exp = np.exp
@@ -296,8 +299,16 @@ def half_rows(table: Array, ids: Array) -> Array:
 
 
 def unique(x: Array) -> tuple[Array, Array]:
-    distinct, at = np.unique(x, return_inverse=True)
-    return distinct, at.reshape(x.shape)
+    count = int(x.max(initial=-1)) + 1
+    if count > _MARKS * x.size:
+        distinct, at = np.unique(x, return_inverse=True)
+        return distinct, at.reshape(x.shape)
+    marks = np.zeros(count, np.bool_)  # several times as fast as sorting
+    marks[x] = True
+    distinct = np.flatnonzero(marks)
+    number = np.empty(count, np.int64)
+    number[distinct] = np.arange(len(distinct))
+    return distinct, number[x]
 
 
 def searchsorted(ascending: Array, values: Array) -> Array:

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from pairlight.kernels.autograd import arrays
 from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.autograd.kmax import kmax
-from pairlight.kernels.autograd.lstm import bilstm, lstm
+from pairlight.kernels.autograd.lstm import bilstm, lstm, lstm_of_rows
 from pairlight.kernels.autograd.matmul import add_product
 from pairlight.kernels.autograd.ngram_sums import ngram_sums
 from pairlight.kernels.autograd.pair_features import pair_features
@@ -26,6 +26,7 @@ __all__ = [
     "kernel_counts",
     "kmax",
     "lstm",
+    "lstm_of_rows",
     "ngram_sums",
     "pair_features",
     "product_kmax",

@@ -1,6 +1,8 @@
 // One direction of an LSTM over texts of different lengths: a block of texts at a time, one text in each SIMD lane.
 //
 //   weight [4H, E + H], bias [4H]: rows i, f, c, o; columns for the word x_t and for the previous state.
+//
+// With `rows`, the products of the weights and of distinct words were computed before: E is 0, and there is no bias.
 #pragma once
 #include "parallel.hpp"
 #include "tile.hpp"
@@ -15,6 +17,7 @@ struct Lstm {
   const int64_t *lengths;  // [B]
   const int64_t *order;    // [B] the texts sorted by length
   const int64_t *place;    // [blocks] where the gates of each block start
+  const int64_t *rows;     // [B, L] the row of x for every word, where x [U, 4H] has W x_t + b; or null
   int64_t texts, longest, inputs, hidden, reverse, threads;
   const T *weight, *bias;
   T *out;  // [B, L, H], the last axis contiguous; 0 after the end of a text
@@ -47,6 +50,14 @@ struct TextBlock {
   // The word that lane l reads at this step; in reverse, the first is the last word of the text.
   int word(int l, int step) const { return reverse ? length[l] - 1 - step : step; }
 
+  // The rows of x with the products of the words.
+  void products(const Lstm<T> &call, int step, int n, const T **row) {
+    for (int l = 0; l < L; l++) {
+      count[l] = step < length[l] ? n : 0;
+      row[l] = call.x + (count[l] ? call.rows[text[l] * call.longest + word(l, step)] * call.x_word : 0);
+    }
+  }
+
   template <class P>
   void rows(P *base, int64_t by_text, int64_t by_word, int step, int n, P **row) {
     for (int l = 0; l < L; l++) {
@@ -60,7 +71,7 @@ template <class T>
 class LstmForward {
  public:
   static int run(const Lstm<T> &call) {
-    const int E = int(call.inputs), H = int(call.hidden), K1 = E + H + 1;
+    const int E = int(call.inputs), H = int(call.hidden), K1 = E + H + (call.bias ? 1 : 0);
     Buffer<T> packed(int64_t(padded(4 * H, ROWS)) * K1);
     if (!packed) return 1;
     pack<T>(call.weight, E + H, 1, 4 * H, E + H, call.bias, packed);
@@ -91,9 +102,15 @@ class LstmForward {
     x[E + H] = all(T(1));
     for (int step = 0; step < block.steps; step++) {
       const T *words[LANES<T>];
-      block.rows(call.x, call.x_text, call.x_word, step, E, words);
-      gather<T>(words, block.count, E, 1, x, 1);
-      product<T>(self.packed, 4 * H, E + H + 1, x, sums);
+      if (call.rows) {
+        block.products(call, step, 4 * H, words);
+        gather<T>(words, block.count, 4 * H, 1, sums, 1);
+        product<T, true>(self.packed, 4 * H, H, h, sums);
+      } else {
+        block.rows(call.x, call.x_text, call.x_word, step, E, words);
+        gather<T>(words, block.count, E, 1, x, 1);
+        product<T>(self.packed, 4 * H, E + H + 1, x, sums);
+      }
       const V *before = g + 4 * H;
       if (call.gates) g = (V *)(call.gates + call.place[index]) + int64_t(step) * 5 * H;
       for (int k = 0; k < H; k++) {
