@@ -49,8 +49,10 @@ class SearchPage:
         problem: str | None,
         terms: Terms,
     ) -> bytes:
-        """The page with the results of each chosen model in a column of its own; words with a term of the query's
-        are marked."""
+        """The page with the results of each chosen model in a column of its own.
+
+        Words with a term of the query's are marked, until the script has the words that matter for the model's score.
+        """
         mark = partial(_highlighted, wanted=set(terms(query)), terms=terms)
         about = "No index is served: start the server with one to search." if size is None else f"{size:,} documents"
         links = "".join(f'<li><a href="?{urlencode({"q": each})}">{html.escape(each)}</a></li>' for each in examples)
@@ -100,9 +102,10 @@ def _column(query: str, found: Mapping[str, Any], mark: Mark) -> str:
     seconds = found["seconds"]
     times = f"first stage {1000 * seconds['first_stage']:.1f} ms, rerank {1000 * seconds['rerank']:.1f} ms"
     heading = html.escape(found["model"] or "first stage only")
+    model = "" if found["model"] is None else f' data-model="{html.escape(found["model"], quote=True)}"'
     warnings = found.get("meta", {}).get("warnings", [])
     about = html.escape(" ".join([f"{found['candidates']} candidates; {times}.", *warnings]))
-    return f"<section><h2>{heading}</h2><p>{about}</p><ol>{hits or '<li>No answer.</li>'}</ol></section>"
+    return f"<section{model}><h2>{heading}</h2><p>{about}</p><ol>{hits or '<li>No answer.</li>'}</ol></section>"
 
 
 def _hit(query: str, model: str | None, hit: Mapping[str, Any], best: str | None, mark: Mark) -> str:
@@ -113,7 +116,9 @@ def _hit(query: str, model: str | None, hit: Mapping[str, Any], best: str | None
         links = _link("Why?", query, model, [hit["id"]])
         if best is not None:
             links += " " + _link("Why not first?", query, model, [best, hit["id"]])
-    return f"<li><p>{mark(hit['passage']['text'])}</p><small>{html.escape(hit['id'])} · {scores} {links}</small></li>"
+    name = html.escape(hit["id"], quote=True)
+    text = mark(hit["passage"]["text"])
+    return f'<li data-id="{name}"><p>{text}</p><small>{name} · {scores} {links}</small></li>'
 
 
 def _link(label: str, query: str, model: str, ids: Sequence[str]) -> str:
