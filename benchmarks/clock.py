@@ -40,6 +40,14 @@ def peak_megabytes(run: Callable[[], object]) -> float | None:
     return (_status("VmHWM") - before) / 1024
 
 
+def own_megabytes() -> float:
+    """The memory of this process now, without mapped files; 0 if the system does not report it."""
+    try:
+        return _status("RssAnon") / 1024
+    except (OSError, StopIteration):
+        return 0.0
+
+
 def _status(field: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field))

@@ -8,7 +8,7 @@ import argparse
 import csv
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.clock import own_megabytes
 from pairlight.core.errors import InputError
 from pairlight.core.files import list_files, write_json
 from pairlight.experiments.sources import data_file
@@ -28,6 +29,7 @@ from pairlight.search.searcher import Searcher
 
 WORDS = 18  # of a text
 QUERIES = 200
+REPORTED = 100_000  # texts between two lines of progress
 
 
 def main() -> None:
@@ -59,20 +61,34 @@ def measure(texts: int, folder: Path, say: Callable[[str], None], model: str = "
 
     Where encodings are stored, hybrid search is measured without them too.
     """
-    with data_file("squad-sentences", "pairs.tsv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    found, questions = sentences_and_questions()
     result: dict[str, Any] = {"texts": texts, "model": model, "indexing": {}, "search": {}}
     for stage in ("bm25", "hybrid"):
         wall, cpu = time.perf_counter(), time.process_time()
-        sentences = recombined([row["answer"] for row in rows], texts)
-        with Index.create(folder, sentences, model=model, first_stage=stage, overwrite=True):
+        own = [0.0]
+        with Index.create(
+            folder,
+            recombined(found, texts),
+            model=model,
+            first_stage=stage,
+            overwrite=True,
+            progress=partial(_indexed, own, say),
+        ):
             pass
         seconds = {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
         sizes = {part: megabytes(folder / part) for part in ("documents", "vectors") if (folder / part).is_dir()}
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        result["indexing"][stage] = {**seconds, "megabytes": sizes, "peak_memory_mb": peak}
-        say(f"{stage}: indexed in {seconds['wall']:.0f} s ({seconds['cpu']:.0f} s CPU), {sizes} MB, peak {peak:.0f} MB")
-    queries = [row["question"] for row in rows[:: len(rows) // QUERIES]][:QUERIES]
+        result["indexing"][stage] = {
+            **seconds,
+            "megabytes": sizes,
+            "peak_memory_mb": peak,
+            "own_memory_mb": max(own),
+        }
+        say(
+            f"{stage}: indexed in {seconds['wall']:.0f} s ({seconds['cpu']:.0f} s CPU), {sizes} MB, memory "
+            f"{max(own):.0f} MB, with mapped files at most {peak:.0f} MB"
+        )
+    queries = sample(questions)
     with Index.open(folder) as index:
         searchers = {stage: index.searcher(stage) for stage in FIRST_STAGES}
         if index.manifest.encodings:
@@ -96,15 +112,36 @@ def _without_encodings(searcher: Searcher, query: str, k: int) -> list[Candidate
     return [replace(each, document=replace(each.document, encoding=None)) for each in found]
 
 
-def recombined(sentences: list[str], count: int) -> list[str]:
-    """Texts of 18 words: the beginning of one sentence and the end of another."""
+def _indexed(own: list[float], say: Callable[[str], None], done: int) -> None:
+    """Note the memory after each part, and say how many texts are done; parts are committed one by one.
+
+    It is that of the process itself. The peak of the system also counts files that tantivy maps while it merges them,
+    which are several times larger with stored encodings, and whose memory is freed where it is needed.
+    """
+    own.append(own_megabytes())
+    if not done % REPORTED:
+        say(f"{done:,} texts are indexed, memory {own[-1]:.0f} MB")
+
+
+def sentences_and_questions() -> tuple[list[str], list[str]]:
+    """What texts are made of, and what is asked."""
+    with data_file("squad-sentences", "pairs.tsv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return [row["answer"] for row in rows], [row["question"] for row in rows]
+
+
+def sample(questions: Sequence[str]) -> list[str]:
+    """Some of the questions, as queries."""
+    return list(questions[:: max(1, len(questions) // QUERIES)][:QUERIES])
+
+
+def recombined(sentences: list[str], count: int) -> Iterator[str]:
+    """Texts of 18 words, one after the other: the beginning of one sentence and the end of another."""
     distinct = [each.split() for each in dict.fromkeys(sentences)]
     rng = np.random.default_rng(0)
     half = WORDS // 2
-    return [
-        " ".join(distinct[i][:half] + distinct[j][-half:])
-        for i, j in rng.integers(0, len(distinct), (count, 2)).tolist()
-    ]
+    for i, j in rng.integers(0, len(distinct), (count, 2)):
+        yield " ".join(distinct[i][:half] + distinct[j][-half:])
 
 
 def megabytes(folder: Path) -> float:

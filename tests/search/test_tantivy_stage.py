@@ -1,5 +1,8 @@
 """The lexical stage: what it finds in which language, filters, changes, and one writer at a time."""
 
+import tracemalloc
+
+import numpy as np
 import pytest
 
 from pairlight.core.errors import InputError
@@ -52,6 +55,26 @@ def test_a_filter_keeps_scores(stage):
     assert stage.candidates("cat run bird", 5, {"lang": "fr"}) == []
     assert sorted(stage.ids_where({"lang": "en"}, 2)) == ["bird", "cats"]
     assert stage.ids_where({"lang": "en"}, 1) is None
+
+
+def test_checking_a_large_file_does_not_hold_it_in_memory(tmp_path):
+    stage = TantivyStage(tmp_path / "large", "en")
+    stage.add([Document("d", "a text", {}, np.random.default_rng(0).bytes(20_000_000))])
+    stage.close()
+    (path,) = (tmp_path / "large").glob("*.store")
+    assert path.stat().st_size > 20_000_000
+    tracemalloc.start()
+    stage.check()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5_000_000
+    with path.open("r+b") as file:
+        file.seek(15_000_000)
+        byte = file.read(1)
+        file.seek(15_000_000)
+        file.write(bytes([byte[0] ^ 1]))
+    with pytest.raises(InputError, match="is damaged"):
+        stage.check()
 
 
 def test_a_document_with_the_same_id_is_replaced(stage):

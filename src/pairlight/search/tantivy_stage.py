@@ -24,6 +24,7 @@ MAX_TERMS = 256  # distinct terms of a query that are searched for, so that the 
 _ANALYZER = "language"
 _SEGMENT_FILES = ("store", "term", "idx", "pos", "fieldnorm", "fast")
 _FOOTER = 1337
+_PART = 1 << 20  # bytes of a file that are read at a time to verify its checksum
 _DISK_ERRORS = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO)
 
 
@@ -253,13 +254,20 @@ def _documents(
 def _is_intact(path: Path) -> bool:
     """Whether the checksum at the end of a file of tantivy is that of its contents.
 
-    The last eight bytes are the length of a JSON object before them, which has the checksum, and a constant.
+    The last eight bytes are the length of a JSON object before them, which has the checksum, and a constant. The file
+    is read in parts: with stored encodings, it may be larger than memory.
     """
     try:
-        content = path.read_bytes()
-        size, constant = struct.unpack("<II", content[-8:])
-        footer = json.loads(content[-8 - size : -8])
-        return constant == _FOOTER and footer["crc"] == zlib.crc32(memoryview(content)[: -8 - size])
+        with path.open("rb") as file:
+            file.seek(-8, os.SEEK_END)
+            size, constant = struct.unpack("<II", file.read(8))
+            left = file.seek(-8 - size, os.SEEK_END)
+            footer = json.loads(file.read(size))
+            file.seek(0)
+            crc = 0
+            while part := file.read(min(left, _PART)):
+                crc, left = zlib.crc32(part, crc), left - len(part)
+        return constant == _FOOTER and footer["crc"] == crc
     except (OSError, struct.error, ValueError, KeyError, TypeError, RecursionError):
         return False
 
