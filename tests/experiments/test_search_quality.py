@@ -7,10 +7,12 @@ import pytest
 
 from pairlight.core.errors import InputError
 from pairlight.experiments import search_quality
-from pairlight.experiments.search_quality import MAX_QUERIES, _task, measure_search
+from pairlight.experiments.search_quality import MAX_QUERIES, _task, measure_search, search_table
 from toy_pairs import overlap
 
 TEXTS = ["returns are free within thirty days", "the tracking page shows where your delivery is", "pay by card"]
+
+ROWS = ["first stage", "model", "blend", "tuned blend"]
 
 
 @pytest.fixture
@@ -30,12 +32,24 @@ def test_every_first_stage_is_measured_alone_reranked_and_blended(measured, tmp_
     done = measure_search(tmp_path, command="the command")
     stages = done["toy"]["stages"]
     assert list(stages) == ["bm25", "vectors", "hybrid"]
-    assert list(stages["hybrid"]["metrics"]) == ["first stage", "model", "blend", "tuned blend"]
+    assert list(stages["hybrid"]["metrics"]) == ROWS
     assert stages["vectors"]["metrics"]["first stage"]["recall"] == 1
     assert stages["hybrid"]["metrics"]["blend"]["mrr"] == 1
     report = (tmp_path / "search.md").read_text(encoding="utf-8")
-    assert report.count("| toy (3) |") == 3
+    assert [row.split(" | ")[0] for row in report.splitlines()[2:5]] == ["| toy (3)", "| ", "| "]
     assert "Command: `the command`" in report
+
+
+def test_the_table_has_quality_and_milliseconds_of_each_first_stage():
+    metrics = {
+        row: {"recall": 0.85, "mrr": mrr, "ndcg": 0} for row, mrr in zip(ROWS, (0.1, 0.2, 0.3, 0.4), strict=True)
+    }
+    stage = {"metrics": metrics, "weight": 0.75, "p50": 12.34, "p99": 56.78}
+    table = search_table({"toy": {"texts": 12345, "stages": {"bm25": stage, "hybrid": stage}}})
+    assert table.splitlines()[2:] == [
+        "| toy (12,345) | bm25 | 0.850 | 0.100 | 0.200 | 0.300 | 0.400 (0.75) | 12.3 ms (56.8) |",
+        "|  | hybrid | 0.850 | 0.100 | 0.200 | 0.300 | 0.400 (0.75) | 12.3 ms (56.8) |",
+    ]
 
 
 def test_a_model_that_is_trained_on_the_collection_is_measured_too(tmp_path, monkeypatch):
