@@ -88,7 +88,13 @@ def measure(texts: int, folder: Path, say: Callable[[str], None], model: str = "
             f"{stage}: indexed in {seconds['wall']:.0f} s ({seconds['cpu']:.0f} s CPU), {sizes} MB, memory "
             f"{max(own):.0f} MB, with mapped files at most {peak:.0f} MB"
         )
-    queries = sample(questions)
+    result["search"] = searches(folder, sample(questions), say)
+    return result
+
+
+def searches(folder: Path, queries: Sequence[str], say: Callable[[str], None]) -> dict[str, Any]:
+    """Milliseconds of each stage of a search, for each first stage."""
+    result = {}
     with Index.open(folder) as index:
         searchers = {stage: index.searcher(stage) for stage in FIRST_STAGES}
         if index.manifest.encodings:
@@ -102,7 +108,7 @@ def measure(texts: int, folder: Path, say: Callable[[str], None], model: str = "
                 name: np.quantile([1000 * getattr(each, name) for each in taken], [0.5, 0.99]).round(1).tolist()
                 for name in ("first_stage", "rerank", "total")
             }
-            result["search"][stage] = measured
+            result[stage] = measured
             say(f"{stage}: p50 and p99 in ms {measured}")
     return result
 
