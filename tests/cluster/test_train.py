@@ -1,6 +1,7 @@
 """Training by several workers: the same weights every time, also after a worker, a node or the driver was lost."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,11 +11,13 @@ import pytest
 import torch
 
 from cli.helpers import write_pairs
-from cluster.conftest import training_processes
+from cluster.conftest import pairlight, training_processes, worker_processes
 from pairlight import Matcher
 from pairlight.cluster.train import ClusterTraining, train_on_cluster
 from pairlight.core.errors import InputError
 from pairlight.data.pair_blocks import PairBlocks, write_pair_blocks
+from pairlight.training.checkpoint import read_checkpoint
+from pairlight.training.loop import CHECKPOINT
 from toy_pairs import marked
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore")]
@@ -73,21 +76,38 @@ def test_a_lost_node_is_replaced_and_training_ends_with_the_same_weights(nodes, 
     assert same(first, trained(tmp_path / "b", nodes.address))
 
 
-def test_a_stopped_training_continues_with_another_number_of_workers(nodes, when, tmp_path):
+def test_a_training_whose_driver_was_killed_continues_to_the_same_weights_or_with_another_number_of_workers(
+    nodes, when, tmp_path
+):
     nodes.add(2)
     pairs = write_pairs(tmp_path / "pairs.tsv", marked(120, seed=0))
     dev = write_pairs(tmp_path / "dev.tsv", DEV)
-    command = [sys.executable, "-m", "pairlight", "train", str(pairs), "--dev", str(dev), "--out", str(tmp_path / "m")]
-    command += ["--model", "mv-lstm", "--set", "hidden=4", "--set", "dim=6", "--vectors", "none", "--epochs", "3"]
-    checkpoint = tmp_path / "shared" / "checkpoint.safetensors"
-    command += ["--patience", "0", "--cluster", nodes.address, "--checkpoints", f"file://{checkpoint.parent}"]
-    driver = subprocess.Popen([*command, "--workers", "2"])
-    when(checkpoint.exists, driver.kill).join()
-    driver.wait()
-    done = subprocess.run([*command, "--workers", "1", "--resume"], capture_output=True, text=True, check=True)
+
+    def command(run: Path, workers: int, *more: object) -> list[str]:
+        given = ["train", pairs, "--dev", dev, "--out", run / "m", "--checkpoints", f"file://{run}/shared"]
+        given += ["--model", "mv-lstm", "--set", "hidden=4", "--set", "dim=6", "--vectors", "none", "--epochs", 6]
+        return list(map(str, [*given, "--patience", 0, "--cluster", nodes.address, "--workers", workers, *more]))
+
+    stopped, copy, whole = (tmp_path / name for name in ("stopped", "copy", "whole"))
+    python = [sys.executable, "-m", "pairlight"]
+    driver = subprocess.Popen([*python, *command(stopped, 2)], stderr=subprocess.DEVNULL)
+    when((stopped / "shared" / CHECKPOINT).exists, driver.kill).join()
+    assert driver.wait() == -signal.SIGKILL
+    (copy / "shared").mkdir(parents=True)
+    shutil.copy(stopped / "shared" / CHECKPOINT, copy / "shared")
+    assert len(read_checkpoint(copy / "shared" / CHECKPOINT).history.epochs) < 6
+    done = subprocess.run([*python, *command(stopped, 2, "--resume")], capture_output=True, text=True, check=True)
     assert "Saved to" in done.stdout
-    assert len(Matcher.load(tmp_path / "m").history.epochs) == 3
-    assert not checkpoint.exists()
+    assert done.stderr.count("Building the vocabulary.") == 1
+    assert "PlacementGroupCleaner" not in done.stderr
+    assert not (stopped / "shared" / CHECKPOINT).exists()
+    pairlight(*command(whole, 2))
+    resumed, expected = (Matcher.load(run / "m") for run in (stopped, whole))
+    assert same(resumed, expected)
+    assert [each.loss for each in resumed.history.epochs] == [each.loss for each in expected.history.epochs]
+    pairlight(*command(copy, 1, "--resume"))
+    assert len(Matcher.load(copy / "m").history.epochs) == 6
+    assert not worker_processes(nodes.cluster.head_node, b"PlacementGroup")  # one would stay for every killed driver
 
 
 def test_bad_input_of_a_worker_is_one_clear_line(nodes, tmp_path):

@@ -1,6 +1,7 @@
 """Trains a model on several workers with Ray Train: DistributedDataParallel, a block of pairs for each at a time."""
 
 import logging
+import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -65,6 +66,7 @@ def train_on_cluster(training: ClusterTraining, address: str, workers: int, resu
                 f"{workers} workers need as many CPUs, and the cluster has {cpus}: add nodes, or use fewer workers.",
                 option="workers",
             )
+        os.environ.setdefault("RAY_TRAIN_ENABLE_PRINT_PATCH", "0")  # it prints every line twice
         from ray.train import FailureConfig, LoggingConfig, RunConfig, ScalingConfig, TrainingFailedError
         from ray.train.torch import TorchConfig, TorchTrainer
 
@@ -77,7 +79,20 @@ def train_on_cluster(training: ClusterTraining, address: str, workers: int, resu
             "failure_config": FailureConfig(max_failures=RETRIES),
             "logging_config": LoggingConfig(log_level="CRITICAL"),  # the first worker prints where training is
         }
-        trainer = TorchTrainer(
+
+        class Trainer(TorchTrainer):
+            """A trainer without Ray's guard of the CPUs that a training holds.
+
+            The guard looks at Ray's dashboard to see that a training has ended. Where there is no dashboard it warns
+            every few seconds, and stays as a process of 200 MB when the driver is killed. Ray frees these CPUs itself
+            when the driver ends.
+            """
+
+            def _create_default_callbacks(self) -> list[Any]:
+                found = super()._create_default_callbacks()
+                return [each for each in found if type(each).__name__ != "PlacementGroupCleanerCallback"]
+
+        trainer = Trainer(
             _work,
             train_loop_config={"training": training},
             torch_config=TorchConfig(backend="nccl" if gpu else "gloo"),
