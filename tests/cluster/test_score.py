@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from cluster.conftest import OBJECT_STORE, files_in, is_in_a_block
-from cluster.jobs import FullDiskJob, FullStore, PoisonJob, SlowJob, StragglerJob, write_table
+from cluster.conftest import files_in, is_in_a_block
+from cluster.jobs import FullDiskJob, PoisonJob, SlowJob, StragglerJob, write_table
 from pairlight.batch.job import run_here, run_job
 from pairlight.cluster.blocks import ray_runner
 from pairlight.core.progress import ProgressReporter
@@ -117,23 +117,6 @@ def test_a_row_that_kills_its_worker_is_found_and_the_rest_is_scored(nodes, tmp_
     (bad,) = pq.read_table(run.out / "_bad").to_pylist()
     assert (bad["n"], bad["bad_row"]) == (100, 21)
     assert "its process ended" in bad["bad_reason"]
-
-
-def test_a_full_object_store_does_not_stop_a_job(nodes, tmp_path):
-    import ray
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    run = Run(tmp_path, seconds=0.0)
-    nodes.add()
-    ray.init(address=nodes.address, logging_level="ERROR")
-    stores = []
-    for node in ray.nodes():  # more than each of them holds: Ray has to write objects to disk
-        place = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        stores.append(ray.remote(num_cpus=0, scheduling_strategy=place)(FullStore).remote(2 * OBJECT_STORE))
-    assert ray.get([store.size.remote() for store in stores]) == [2 * OBJECT_STORE] * 2
-    run.on(nodes.address)
-    run.check()
-    assert ray.get([store.size.remote() for store in stores]) == [2 * OBJECT_STORE] * 2
 
 
 def test_bad_rows_go_to_a_side_file_and_the_rest_is_scored(nodes, tmp_path):
