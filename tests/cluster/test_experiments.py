@@ -25,6 +25,7 @@ from toy_pairs import overlap
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("ignore")]
 
 OPTIONS = {"vectors": "none", "epochs": 2}
+EPOCHS = 20  # of a trial that is disturbed in the middle
 SPLITS = complete_splits(overlap(30, seed=0))
 
 
@@ -100,6 +101,43 @@ def test_trials_run_on_the_cluster_and_continue_in_the_same_study(nodes, tmp_pat
     assert best.trials == 4
     assert best.dev["MAP"] >= first.dev["MAP"]
     assert json.loads((tmp_path / "settings.json").read_text())["settings"]["dim"] == 4
+
+
+def reports(folder: Path) -> list[list[tuple[int, float]]]:
+    """The process and the dev metric of every report, by trial."""
+    found = []
+    for path in (folder / "ray").rglob("result.json"):
+        lines = [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        found.append([(line["pid"], line["value"]) for line in lines])
+    return found
+
+
+def test_a_worker_killed_in_a_trial_costs_only_that_trial_which_is_repeated(nodes, when, tmp_path):
+    nodes.add(2)
+    killed: list[int] = []
+
+    def in_the_middle() -> list[int]:
+        return [trial[0][0] for trial in reports(tmp_path) if 0 < len(trial) < EPOCHS]
+
+    def kill() -> None:
+        killed.extend(in_the_middle()[:1])
+        os.kill(killed[0], signal.SIGKILL)
+
+    killer = when(lambda: bool(in_the_middle()), kill)
+    given = {"choices": {"hidden": ["10"], "dim": ["20"]}, "options": {**OPTIONS, "epochs": EPOCHS, "patience": 0}}
+    search = ray_search(nodes.address, tmp_path)
+    pairs = overlap(500, seed=0)
+    found = tune(pairs, SPLITS["dev"], "mv-lstm", tmp_path, trials=3, search=search, **given)
+    killer.join()
+    assert killed
+    assert found.trials == 3
+    trials = reports(tmp_path)
+    assert len(trials) == 3
+    (repeated,) = (trial for trial in trials if len({pid for pid, _ in trial}) == 2)
+    before, after = ([value for pid, value in repeated if (pid in killed) is first] for first in (True, False))
+    assert before
+    assert all(a == b for a, b in zip(before, after, strict=False))
+    assert len(list((tmp_path / "ray").rglob("error.txt"))) == 1
 
 
 def test_a_comparison_whose_driver_was_killed_is_continued_and_has_local_results(nodes, when, tmp_path):
