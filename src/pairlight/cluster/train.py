@@ -89,7 +89,8 @@ def train_on_cluster(training: ClusterTraining, address: str, workers: int, resu
             """
 
             def _create_default_callbacks(self) -> list[Any]:
-                found = super()._create_default_callbacks()
+                ray_trainer: Any = super()
+                found = ray_trainer._create_default_callbacks()
                 return [each for each in found if type(each).__name__ != "PlacementGroupCleanerCallback"]
 
         trainer = Trainer(
