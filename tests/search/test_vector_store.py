@@ -65,6 +65,21 @@ def test_halves_find_nearly_all_of_the_best_and_score_them_exactly(tmp_path, mon
         assert "0" not in found
 
 
+@pytest.mark.parametrize("kind", ["distinct", "ties", "ascending", "mostly deleted"])
+def test_the_largest_of_many_scores_are_those_of_a_sort(kind):
+    g = np.random.default_rng(1)
+    scores = g.standard_normal(50_000).astype(np.float32)
+    if kind == "ties":
+        scores = np.round(scores)
+    elif kind == "ascending":
+        scores = np.sort(scores)
+    elif kind == "mostly deleted":
+        scores[g.random(50_000) < 0.999] = -np.inf
+    found = vector_rows._largest(scores, 100)
+    assert len(set(found.tolist())) == 100
+    np.testing.assert_array_equal(np.sort(scores[found]), np.sort(scores)[-100:])
+
+
 def test_a_search_among_some_ids_finds_only_them(tmp_path):
     store = filled(tmp_path, [str(i) for i in range(50)])
     store.delete(["3"])

@@ -1,4 +1,5 @@
 // The C functions of one SIMD width: pairlight_<kernel>_<f32 or f64>_<width>. They return 0, or 1 if out of memory.
+#include "byte_products.hpp"
 #include "conv2d.hpp"
 #include "distances.hpp"
 #include "embedding_sums.hpp"
@@ -68,6 +69,8 @@ KERNELS(double, f64)
 
 // Token ids are integers; their counts are float32.
 EXPORT int JOIN(token_matches, f32, PAIRLIGHT_WIDTH)(const TokenMatches *call) { return token_matches(*call); }
+
+EXPORT int JOIN(byte_products, f32, PAIRLIGHT_WIDTH)(const ByteProducts *call) { return ByteProductsRun::run(*call); }
 
 // Models score in float32.
 EXPORT int JOIN(pair_features, f32, PAIRLIGHT_WIDTH)(const PairFeatures<float> *call) {
