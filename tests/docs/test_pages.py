@@ -70,7 +70,7 @@ def test_the_figures_of_the_readme_are_those_measured():
     records = [json.loads(line) for line in (DOCS / "panel" / "panel.jsonl").read_text("utf-8").splitlines()]
     full = [each for each in records if each["cut"] == 0 and each["model"] == "late-interaction"]
     zero_shot = json.loads((DOCS / "panel" / "zero_shot.json").read_text("utf-8"))
-    speed = json.loads((ROOT / "benchmarks" / "deployment.json").read_text("utf-8"))["subwords"]
+    speed = json.loads((ROOT / "benchmarks" / "results.json").read_text("utf-8"))["subwords"]
     measured = {"late-interaction": [], "MiniLM": [], "BM25": []}
     for dataset in ("stsb-en", "banking77-faq", "wikiqa"):
         own = [each["test"] for each in full if each["dataset"] == dataset]
