@@ -173,3 +173,5 @@ def test_defaults_are_the_candidate_with_the_best_mean_rank_on_dev(
     assert [len(metrics) for metrics in tried.values()].count(len(PANEL)) == 1  # 3 candidates, halved to 1
     assert all(not found.test for found in records.results.values())
     assert "**chosen**" in defaults_report([choice])
+    begun = defaults.Choice(choice.model, choice.best, tuple((options, {}) for options, _ in choice.metrics))
+    assert defaults_report([begun]) == defaults_report([])  # nothing is chosen where nothing was run

@@ -62,11 +62,13 @@ def choose_defaults(
 
 
 def defaults_report(choices: Sequence[Choice]) -> str:
-    """The dev metrics of all candidates as a table; the chosen one of each model is marked."""
+    """The dev metrics of all candidates that were run as a table; the chosen one of each finished model is marked."""
     rows = []
     for choice in choices:
         for options, metrics in choice.metrics:
-            chosen = "**chosen**" if options == choice.best else ""
+            if not metrics:
+                continue
+            chosen = "**chosen**" if options == choice.best and len(metrics) == len(PANEL) else ""
             values = [f"{metrics[name]:.3f}" if name in metrics else "" for name in PANEL]
             rows.append([choice.model, ", ".join(f"{k}={v}" for k, v in options.items()), *values, chosen])
     return markdown_table(["model", "options", *PANEL, ""], rows, "ll" + "r" * len(PANEL) + "l")
