@@ -57,3 +57,16 @@ def test_files_are_found_in_a_folder_by_a_glob_and_by_name_without_hidden_ones(f
 def test_an_unknown_kind_of_storage_is_a_clear_error():
     with pytest.raises(InputError, match="nowhere://x cannot be opened"):
         exists("nowhere://x")
+
+
+def test_an_error_of_a_service_is_a_clear_error(monkeypatch):
+    memory = pytest.importorskip("fsspec.implementations.memory")
+
+    class NoCredentialsError(Exception): ...
+
+    def refuses(*_, **__):
+        raise NoCredentialsError("Unable to locate credentials.")
+
+    monkeypatch.setattr(memory.MemoryFileSystem, "isdir", refuses)
+    with pytest.raises(InputError, match=r"memory://b/x cannot be used \(Unable to locate credentials\): check the"):
+        find_files("memory://b/x", ".parquet")

@@ -139,4 +139,25 @@ def _system(url: str) -> tuple[Any, str]:
         system, path = url_to_fs(url)
     except (ImportError, ValueError) as error:
         raise InputError(f"{url} cannot be opened ({error}): install the package for this kind of storage.") from None
-    return system, str(path)
+    return _Storage(system, url), str(path)
+
+
+class _Storage:
+    """A file system of fsspec, with one line where a service has errors of its own, such as missing credentials."""
+
+    def __init__(self, system: Any, url: str) -> None:
+        self._fsspec, self._url = system, url
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._fsspec, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            try:
+                return method(*arguments, **options)
+            except (OSError, MemoryError):
+                raise
+            except Exception as error:
+                reason, fix = str(error).rstrip("."), "check the address and the credentials"
+                raise InputError(f"{self._url} cannot be used ({reason}): {fix}.") from error
+
+        return call
