@@ -44,16 +44,18 @@ class PairTopics:
         """Fit `topics` topics and return at most `words` words of each for left and for right texts."""
         from gensim.models import LdaModel
 
-        model = LdaModel(
-            self.documents,
-            num_topics=topics,
-            id2word={number: str(number) for number in range(sum(map(len, self.words)))},
-            chunksize=CHUNK_SIZE,
-            iterations=ITERATIONS,
-            passes=self.passes,
-            eval_every=None,
-            random_state=self.seed,
-        )
+        # NumPy's BLAS reads past the end of small matrices, and what is there may be no number; it is not used.
+        with np.errstate(invalid="ignore"):
+            model = LdaModel(
+                self.documents,
+                num_topics=topics,
+                id2word={number: str(number) for number in range(sum(map(len, self.words)))},
+                chunksize=CHUNK_SIZE,
+                iterations=ITERATIONS,
+                passes=self.passes,
+                eval_every=None,
+                random_state=self.seed,
+            )
         left, right = np.split(model.get_topics(), [len(self.words[0])], axis=1)  # [T, V]
         return TopicWords(_most_probable(left, self.words[0], words), _most_probable(right, self.words[1], words))
 
