@@ -1,6 +1,9 @@
 """Subwords cover every text, keep their positions, and refer to the vectors of the installed package."""
 
 import json
+import platform
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -14,6 +17,24 @@ from pairlight.text.subwords import SubwordTokenizer, document_frequency, subwor
 
 INPUTS = InputSpec(input_kind="subwords")
 TOKENIZER = SubwordTokenizer(INPUTS)
+
+TEXTS = """
+from pathlib import Path
+from pairlight.text.subwords import SUBWORDS
+
+def megabytes():
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("RssAnon"))
+
+def read(first):
+    for text in range(first, first + 4000):
+        SUBWORDS.tokens(f"{text} " * 20)
+
+read(0)
+before = megabytes()
+read(4000)
+print(megabytes() - before)
+"""
 
 
 @pytest.mark.parametrize("text", ["Where is my parcel?", "你好 world", "👍👍", "İstanbul", "naïve café", "x" * 500])
@@ -124,6 +145,12 @@ def test_the_cache_of_words_begins_anew_when_it_is_full(monkeypatch):
     for at in range(0, 200, 5):
         assert words.of_texts(texts[at : at + 5]) == expected[at : at + 5]
         assert len(words._known) <= 5000 / subwords._WORD_BYTES + 7
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="reads memory from /proc")
+def test_positions_of_many_texts_leave_nothing_in_memory():
+    growth = subprocess.run([sys.executable, "-c", TEXTS], capture_output=True, text=True, check=True)
+    assert float(growth.stdout) < 3  # 18 with the cache of the package
 
 
 def test_a_saved_tokenizer_is_a_checksum_and_other_vectors_are_refused():

@@ -163,6 +163,7 @@ def run_panel(
     for group in _groups(missing):
         dataset, cut = group[0].dataset, group[0].cut
         make_source(dataset, "full", out, lambda share, name=dataset: reporter.update(f"Making {name}", share))  # type: ignore[misc]
+        reporter.update("All runs", done / len(runs))
         splits = cut_splits(read_source(dataset, "full", out), cut)
         keys = {run.spec.name: run.key for run in group}
         work = _train_and_test if measure_test else _train_only

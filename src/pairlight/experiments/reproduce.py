@@ -213,6 +213,8 @@ def run_table(
         if not in_turn:
             continue
 
+        reporter.update("All runs", number / len(made))
+
         def completed(
             run: Completed[RunResult], done: float, dataset: PaperDataset = dataset, number: int = number
         ) -> None:

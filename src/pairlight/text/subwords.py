@@ -245,7 +245,8 @@ def _build(vocab: dict[str, int], merges: list[str]) -> "Backend":
 
     try:
         pairs: Any = [tuple(each.split(" ")) for each in merges]
-        model = models.BPE(vocab, pairs, unk_token=_SPECIAL[0], fuse_unk=True, byte_fallback=True)
+        # Its own cache would keep 10,000 whole texts.
+        model = models.BPE(vocab, pairs, cache_capacity=0, unk_token=_SPECIAL[0], fuse_unk=True, byte_fallback=True)
     except Exception as error:  # the package raises bare Exception for what does not fit
         raise RecordError.of(_package_file(_TOKENIZER), repr(error), _FIX) from None
     backend: Any = Backend(model)  # the stubs of `tokenizers` declare the property as read-only
