@@ -31,14 +31,14 @@ from pairlight.search.evaluate import (
     score_queries,
     stage_metrics,
 )
-from pairlight.search.index import DEFAULT_FIRST_STAGE, Index
+from pairlight.search.index import Index
 from pairlight.search.manifest import FIRST_STAGES, WEIGHT
 from pairlight.training.trainer import train
 
 FORMAT = 1  # of the results
 MODEL_NAME = "qa-small"
 MAX_QUERIES = {"dev": 200, "test": 500}  # a random sample of the queries
-TUNED, TRAINED = "tuned blend", "hybrid, trained"
+TUNED = "tuned blend"
 EPOCHS = 3  # of the model that is trained on a collection
 
 
@@ -103,9 +103,10 @@ def _measure(name: str, task: SearchTask, folder: Path, reporter: ProgressReport
         stages = {stage: _stage(index, task, stage, _progress(f"{name}, {stage}", reporter)) for stage in FIRST_STAGES}
     if task.train is not None:
         model = _train(name, task.train, folder, reporter)
-        progress = _progress(f"{name}, {TRAINED}", reporter)
         with Index.open(place, model=model) as index:
-            stages[TRAINED] = _stage(index, task, DEFAULT_FIRST_STAGE, progress)
+            for stage in FIRST_STAGES:
+                row = f"{stage}, trained"
+                stages[row] = _stage(index, task, stage, _progress(f"{name}, {row}", reporter))
     return {"texts": len(task.texts), "queries": len(task.test.queries), "model": MODEL_NAME, "stages": stages}
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _BACKLOG = 2048  # connections that wait until they are accepted
 _ACCEPTED = 64  # connections accepted at a time, so that those that are closed already do not count as open
+_LISTENERS = 16  # of the socket, because uvloop accepts one connection at a time from each
 _FILES = 4096  # open at a time, more than connections and the files of an index
 _RESTART_SECONDS = 1.0
 _POOLS = 4  # of memory, for all threads; with 2, overload halved the throughput
@@ -102,7 +103,7 @@ def _run_worker(
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     server = _Server(config, application, None if on_ready is None else partial(on_ready, url))
     log.write({"event": "listening", "url": url})
-    server.run(sockets=[listening])
+    server.run(sockets=[listening, *(listening.dup() for _ in range(_LISTENERS - 1))])
     queue.close()
     backend.close()
     if server.failure is not None:
