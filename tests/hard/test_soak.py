@@ -156,6 +156,7 @@ def soak(folder: Path, seconds: float, growth: float | None = GROWTH) -> None:
             assert set(statuses) | ({413} if statuses["reset"] else set()) >= ANSWERS, statuses
             quarter = len(memory) // 4  # medians, because a single request may need much for a moment
             warm, end = (statistics.median(part) for part in (memory[quarter : 2 * quarter], memory[-quarter:]))
+            print(f"{sum(statuses.values()):,} requests, medians of memory {warm:.0f} and {end:.0f} MB")
             assert end < growth * warm, (warm, end, memory[:: max(1, quarter // 5)], statuses)
 
 
