@@ -290,6 +290,13 @@ def test_a_table_with_only_bad_rows_is_refused() -> None:
     )
 
 
+def test_a_file_whose_first_line_is_data_is_told_to_have_a_header(tmp_path: Path) -> None:
+    path = tmp_path / "p.tsv"
+    path.write_text("C08\tA00\tA machine\tAnother machine\n", "utf-8")
+    assert error(path).endswith("left='NAME', or add a line with the names of the columns if the first line is data.")
+    assert error(path, left="text").endswith("name the one to use with left='NAME'.")
+
+
 @pytest.mark.parametrize("kind", [".tsv", ".csv", ".parquet"])
 def test_a_missing_column_is_named_with_the_columns_that_exist(tmp_path: Path, kind: str) -> None:
     path = tmp_path / f"p{kind}"

@@ -47,16 +47,19 @@ class TableColumns:
         self._keys: list[str | None] | None = None  # for rows that are mappings
         self._named = {each.name for each in columns if each.is_named}
 
-    def find(self, header: Sequence[object], source: str) -> list[str | None]:
-        """The name of every column in order, with None for an optional one that the header does not have."""
+    def find(self, header: Sequence[object], source: str, *, is_line: bool = False) -> list[str | None]:
+        """The name of every column in order, with None for an optional one that the header does not have.
+
+        `is_line` says that the header is the first line of the file, which may be data.
+        """
         names: list[str | None] = []
         for each in self.columns:
             name = self._choose(each, header, source)
             if name is None and each.required:
-                raise InputError(
-                    f"{source} has no column {each.name!r}: {_naming_hint(each.role, 'columns', header)}",
-                    option=each.role,
-                )
+                hint = _naming_hint(each.role, "columns", header)
+                if is_line and not each.is_named:
+                    hint = f"{hint[:-1]}, or add a line with the names of the columns if the first line is data."
+                raise InputError(f"{source} has no column {each.name!r}: {hint}", option=each.role)
             names.append(name)
         self._set_used(names)
         return names

@@ -164,6 +164,7 @@ def _delimited(
     hint: str,
     whole: WholeRows | None,
 ) -> NumberedRows:
+    is_line = header is None
     if header is None:
         first = next(rows, (1, ""))[1]
         if isinstance(first, str) or not all(is_unicode(str(name)) for name in first):
@@ -172,7 +173,8 @@ def _delimited(
                 option="header",
             )
         header = first
-    pick = itemgetter(*(-1 if name is None else header.index(name) for name in columns.find(header, str(path))))
+    names = columns.find(header, str(path), is_line=is_line)
+    pick = itemgetter(*(-1 if name is None else header.index(name) for name in names))
     if whole is not None:
         whole.names = [str(name) for name in header]
     for number, cells in rows:
