@@ -34,7 +34,7 @@ class KNRM(PairModel):
     family = "interaction"
     inputs = WORDS
     bounded_score = True
-    training_defaults = {"max_length": 200}  # it ranks documents
+    training_defaults = {"max_length": 200, "freeze": False}  # it ranks documents; kernels train the word vectors
     paper_training = {"optimizer": "adam", "lr": 0.001}
 
     def __init__(self, vocab: int, *, kernels: Size = 11, **embedding: Unpack[EmbeddingSettings]) -> None:
