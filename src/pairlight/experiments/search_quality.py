@@ -35,7 +35,7 @@ from pairlight.search.index import Index
 from pairlight.search.manifest import FIRST_STAGES, WEIGHT
 from pairlight.training.trainer import train
 
-FORMAT = 1  # of the results
+FORMAT = 2  # of the results
 MODEL_NAME = "qa-small"
 MAX_QUERIES = {"dev": 200, "test": 500}  # a random sample of the queries
 TUNED = "tuned blend"
