@@ -1,6 +1,8 @@
 """Encodings and indexes in shards give what a single one gives."""
 
+import multiprocessing
 import shutil
+from multiprocessing.connection import Connection
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -123,6 +125,28 @@ def test_shards_see_what_is_tuned(shards):
         other.set_tuned(0.9, None)
     shards.search(QUERY)
     assert shards.searcher().weight == 0.9
+
+
+def test_a_shard_whose_process_has_ended_is_searched_by_another(shards):
+    expected = [hit.id for hit in shards.search(QUERY)]
+    first = next(each for each in multiprocessing.active_children())
+    first.kill()
+    first.join()
+    assert [hit.id for hit in shards.search(QUERY)] == expected
+
+
+def test_a_search_that_is_interrupted_leaves_no_answer_to_the_next_one(shards, monkeypatch):
+    expected = [hit.id for hit in shards.search(QUERY)]
+    with monkeypatch.context() as patched:
+        patched.setattr(Connection, "recv", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            shards.search("another question")
+    assert [hit.id for hit in shards.search(QUERY)] == expected
+    assert len(shards) == len(TEXTS)
+
+
+def interrupted(connection):
+    raise KeyboardInterrupt
 
 
 def test_a_damaged_shard_is_one_line(shards, tmp_path, capfd):

@@ -111,3 +111,16 @@ def test_a_model_of_words_with_evidence_reads_long_texts_too():
     alone = matcher.predict([("bama delo", text) for text in ("bama delo firi", *windows)])
     assert found.scores == pytest.approx([alone[0], alone[1:].max()], abs=1e-5)
     assert are_whole(found) == [True, False]
+
+
+def test_a_model_that_reads_less_than_the_tokenizer_has_windows_of_that_size():
+    from pairlight import Matcher
+
+    matcher = Matcher("arc-i", length=8, maps=4, mlp=4, dim=6, evidence=False)
+    matcher.fit(overlap(6, seed=0), vectors="none", epochs=1, max_length=40, progress=False)
+    text = "godu kusi " * 10 + "bama delo"
+    found = score_passages(matcher.scorer, "bama delo", [text])
+    windows = [passage_of(matcher.scorer, text, start, start + 8).text for start in (0, 4, 8, 12, 14)]
+    alone = matcher.predict([("bama delo", window) for window in windows])
+    assert found.scores[0] == pytest.approx(alone.max(), abs=1e-5)
+    assert found.windows[0].end - found.windows[0].start == 8

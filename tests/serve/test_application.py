@@ -60,6 +60,12 @@ def test_what_needs_no_model_is_answered_while_models_are_loaded(application):
     assert ask(application, "GET", "/health")[::2] == (200, {"status": "ok"})
 
 
+def test_models_that_are_being_loaded_are_not_reloaded(application):
+    (event,) = application.backend.reload()
+    assert not event["ok"]
+    assert "still being loaded" in event["error"]
+
+
 def test_every_status_is_described(application):
     expected = {str(status) for status in STATUS.values()}
     described = ask(application, "GET", "/openapi.json")[2]["paths"]["/rerank"]["post"]["responses"]

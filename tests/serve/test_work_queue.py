@@ -92,3 +92,26 @@ def test_a_client_that_goes_while_it_is_scored_costs_no_more_than_the_chunk_that
     asyncio.run(ask())
     queue.close()
     assert model.batches == [CHUNK]
+
+
+def test_a_panic_of_a_native_extension_does_not_end_the_only_thread_that_scores():
+    class Panic(BaseException):
+        pass
+
+    class Panics(Clock):
+        def score(self, left, right):
+            raise Panic
+
+    def panics():
+        raise Panic
+
+    async def ask(queue):
+        with pytest.raises(Panic):
+            await queue.score(Panics(0.0), ["q"], ["x"])
+        with pytest.raises(Panic):
+            await queue.run(panics)
+        return await asyncio.wait_for(queue.score(Clock(0.0), ["q"], ["xy"]), 10)
+
+    queue = WorkQueue()
+    assert asyncio.run(ask(queue)).scores.tolist() == [2.0]
+    queue.close()

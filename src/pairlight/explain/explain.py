@@ -172,10 +172,8 @@ def _add_evidence(found: Contributions, trace: Trace, words: Sequence[Words] | N
 
 
 def _truncation_notes(scorer: ModelScorer, texts: tuple[TextView, TextView]) -> list[str]:
-    settings = scorer.model.inputs.max_lengths
-    limits = [min(scorer.max_length, scorer.model.settings[name]) for name in settings or ()] or [scorer.max_length] * 2
     notes = []
-    for side, text, limit in zip(("left", "right"), texts, limits, strict=True):
+    for side, text, limit in zip(("left", "right"), texts, (scorer.left_length, scorer.right_length), strict=True):
         length = len(text.words) + text.truncated
         if length > limit:
             notes.append(f"The model reads the first {limit} of the {length} words of the {side} text.")

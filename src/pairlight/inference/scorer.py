@@ -35,6 +35,16 @@ class Scorer(Protocol):
     tokenizer: AnyTokenizer
     max_length: int  # words of a text that are read
 
+    @property
+    def left_length(self) -> int:
+        """How many words of a left text the model reads, at most `max_length`."""
+        ...
+
+    @property
+    def right_length(self) -> int:
+        """How many words of a right text the model reads, at most `max_length`."""
+        ...
+
     def score(self, left: Sequence[str], right: Sequence[str]) -> Scores:
         """The score of each pair left[i], right[i]."""
         ...
@@ -74,6 +84,18 @@ class ModelScorer:
         self.name, self.model, self.tokenizer, self.max_length = name, model, tokenizer, max_length
         self.oov_vectors = oov_vectors  # where out-of-vocabulary words have vectors of their own
         self._fingerprint: tuple[tuple[tuple[int, int], ...], str] | None = None
+
+    @property
+    def left_length(self) -> int:
+        return self._length(0)
+
+    @property
+    def right_length(self) -> int:
+        return self._length(1)
+
+    def _length(self, side: int) -> int:
+        names = self.model.inputs.max_lengths
+        return self.max_length if names is None else min(self.max_length, self.model.settings[names[side]])
 
     def score(self, left: Sequence[str], right: Sequence[str]) -> Scores:
         return self.score_pairs(Pairs.of(left, right))

@@ -46,7 +46,7 @@ def with_encodings(scorer: Scorer, documents: Iterable[Document]) -> Iterator[Do
     source = iter(documents)
     while part := list(islice(source, TEXTS)):
         texts = [each.text for each in part]
-        windows = windows_of(tokenized_for_windows(scorer, texts).lengths.tolist(), scorer.max_length)
+        windows = windows_of(tokenized_for_windows(scorer, texts).lengths.tolist(), scorer.right_length)
         passages = passages_of(scorer, texts, windows)
         encodings = scorer.encode_right([each.text for each in passages], dtype=DTYPE)
         first = np.searchsorted([each.text for each in windows], np.arange(len(part) + 1)).tolist()

@@ -39,16 +39,16 @@ def score_passages(scorer: Scorer, query: str, documents: Sequence[Document]) ->
 
 def _score_encodings(scorer: Scorer, query: str, documents: Sequence[Document]) -> tuple[Scores, list[Window]]:
     encodings, windows = unpacked(documents)
-    of_query = windows_of(tokenized_for_windows(scorer, [query]).lengths.tolist(), scorer.max_length)[:1]
+    of_query = windows_of(tokenized_for_windows(scorer, [query]).lengths.tolist(), scorer.left_length)[:1]
     return scorer.score_encoded(passages_of(scorer, [query], of_query)[0].text, encodings), windows
 
 
 def _score_texts(scorer: Scorer, query: str, documents: Sequence[Document]) -> tuple[Scores, list[Window]]:
     texts = [query, *(each.text for each in documents)]
     tokenized = tokenized_for_windows(scorer, texts)
-    lengths, size = tokenized.lengths.tolist(), scorer.max_length
-    windows = windows_of(lengths[1:], size)
-    of_query = windows_of(lengths[:1], size)[0]  # of a long query, only the beginning is read
+    lengths = tokenized.lengths.tolist()
+    windows = windows_of(lengths[1:], scorer.right_length)
+    of_query = windows_of(lengths[:1], scorer.left_length)[0]  # of a long query, only the beginning is read
     if isinstance(scorer.tokenizer, Tokenizer):
         # A model of words may also read subwords or vectors of unknown words, which it finds in the text itself.
         left, right = passages_of(scorer, texts, [of_query]), passages_of(scorer, texts[1:], windows)

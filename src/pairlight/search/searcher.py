@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairlight.core.errors import InputError
-from pairlight.inference.scorer import ModelScorer, Scorer
+from pairlight.inference.scorer import Scorer
 from pairlight.search.documents import Where
 from pairlight.search.first_stage import Candidate, FirstStage
 from pairlight.search.manifest import WEIGHT
@@ -95,9 +95,7 @@ class Searcher:
         """How many of these texts the model has not read to the end, and which, in words."""
         if self.scorer is None:
             return 0, []
-        tokenizer, of_query, of_hit = self.scorer.tokenizer, self.scorer.max_length, words_read(self.scorer)
-        if isinstance(self.scorer, ModelScorer) and (own := self.scorer.model.inputs.max_lengths) is not None:
-            of_query = min(of_query, self.scorer.model.settings[own[0]])  # the model reads less than the tokenizer
+        tokenizer, of_query, of_hit = self.scorer.tokenizer, self.scorer.left_length, words_read(self.scorer)
         warnings = []
         queries = tokenizer.tokenize([query], of_query).truncated
         if queries:

@@ -3,8 +3,10 @@
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,6 +18,8 @@ from pairlight.search.manifest import Manifest
 
 if TYPE_CHECKING:
     from pairlight.matcher import Matcher
+
+STOP_SECONDS = 5.0  # that the process of a shard gets to end before it is killed
 
 
 class ShardedIndex(Index):
@@ -93,27 +97,36 @@ class _Shard:
         self.connection: Connection | None = None
 
     def send(self, request: tuple[Any, ...]) -> None:
+        if self.connection is not None and not self.process.is_alive():
+            self.close()
         if self.connection is None:
             context = multiprocessing.get_context("spawn")
             self.connection, there = context.Pipe()
-            self.process = context.Process(target=_serve, args=(there, self.folder), daemon=True)
+            self.process: SpawnProcess = context.Process(target=_serve, args=(there, self.folder), daemon=True)
             self.process.start()
             there.close()
-        self.connection.send(request)
+        with suppress(OSError):  # of a process that has just ended: `receive` says so
+            self.connection.send(request)
 
     def receive(self) -> Any:
         """The answer; an error is returned, so that the answers of other shards are received too."""
         try:
-            return self.connection.recv() if self.connection is not None else None
+            return self.connection.recv() if self.connection is not None else self._ended()
         except (EOFError, OSError):
-            self.connection = None
-            return InputError(f"The process that searches {self.folder} ended: search again.")
+            self.close()
+            return self._ended()
 
     def close(self) -> None:
         if self.connection is not None:
             self.connection.close()
             self.connection = None
-            self.process.join()
+            self.process.join(STOP_SECONDS)
+            if self.process.is_alive():
+                self.process.kill()
+                self.process.join()
+
+    def _ended(self) -> InputError:
+        return InputError(f"The process that searches {self.folder} ended: search again.")
 
 
 class _Shards:
@@ -126,9 +139,14 @@ class _Shards:
     def ask(self, *request: Any) -> list[Any]:
         """The answers of all shards, which work at the same time."""
         with self._lock:
-            for each in self.shards:
-                each.send(request)
-            answers = [each.receive() for each in self.shards]
+            try:
+                for each in self.shards:
+                    each.send(request)
+                answers = [each.receive() for each in self.shards]
+            except BaseException:  # such as Ctrl-C: an answer that is not read would be that to the next question
+                for each in self.shards:
+                    each.close()
+                raise
         for answer in answers:
             if isinstance(answer, InputError):
                 raise answer

@@ -28,12 +28,12 @@ def tokenized_for_windows(scorer: Scorer, texts: Sequence[str]) -> TokenizedText
 
 
 def words_read(scorer: Scorer) -> int:
-    """How many words of a text are in its windows at most."""
-    return scorer.max_length + (MAX_WINDOWS - 1) * _step(scorer.max_length)
+    """How many words of a right text are in its windows at most."""
+    return scorer.right_length + (MAX_WINDOWS - 1) * _step(scorer.right_length)
 
 
 def windows_of(lengths: Iterable[int], size: int) -> list[Window]:
-    """The windows of texts with so many words, in the order of the texts."""
+    """The windows of texts of these lengths, in the order of the texts."""
     windows = []
     for text, words in enumerate(lengths):
         for start in range(0, max(1, words - size + _step(size)), _step(size)):
@@ -56,7 +56,7 @@ def passages_of(scorer: Scorer, texts: Sequence[str], windows: Iterable[Window])
 
 
 def _first_tokens(scorer: Scorer, text: str, count: int) -> list[Token]:
-    """At least so many tokens of a text, if it has them; the rest of a long text is not read."""
+    """At least `count` tokens of a text, if it has them; the rest of a long text is not read."""
     read = _CHARACTERS * count
     while read < len(text):
         tokens = scorer.tokenizer.tokens(text[:read])

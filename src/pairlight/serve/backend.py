@@ -51,6 +51,8 @@ class Backend:
 
     def reload(self) -> list[dict[str, Any]]:
         """Load the models again, and report each; one that cannot be loaded is kept as it was."""
+        if not self.is_ready:
+            return [{"event": "reload", "ok": False, "error": "The models are still being loaded: reload them later."}]
         report: list[dict[str, Any]] = []
         for name, model in zip(list(self.models), self.settings.models, strict=True):
             try:

@@ -167,14 +167,14 @@ async def predict(body: Body, model: ServedModel, queue: WorkQueue) -> Answer:
     return _answer(found[0] if isinstance(inputs[0], str) else found, model, scored, len(pairs), one_query=False)
 
 
-def truncation_warnings(scored: PairScores, limit: int) -> list[str]:
+def truncation_warnings(scored: PairScores, model: ServedModel) -> list[str]:
     """What was truncated, in words."""
-    warnings = []
+    scorer, warnings = model.matcher.scorer, []
     if scored.left_truncated.any():
-        warnings.append(f"The query has more than {limit} words and was truncated.")
+        warnings.append(f"The query has more than {scorer.left_length} words and was truncated.")
     count_right = int(scored.right_truncated.sum())
     if count_right:
-        total = len(scored.right_truncated)
+        total, limit = len(scored.right_truncated), scorer.right_length
         warnings.append(f"{count_right} of {total} documents have more than {limit} words and were truncated.")
     return warnings
 
@@ -182,7 +182,7 @@ def truncation_warnings(scored: PairScores, limit: int) -> list[str]:
 def _answer(body: Any, model: ServedModel, scored: PairScores, texts: int, *, one_query: bool = True) -> Answer:
     queries = int(scored.left_truncated.any() if one_query else scored.left_truncated.sum())
     truncated = int(scored.right_truncated.sum()) + queries
-    return Answer(body, texts, truncated, model.name, truncation_warnings(scored, model.max_length))
+    return Answer(body, texts, truncated, model.name, truncation_warnings(scored, model))
 
 
 def _side(body: Body, *names: str) -> list[str]:

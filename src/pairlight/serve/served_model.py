@@ -79,12 +79,9 @@ class ServedModel:
             # Of those as long as the limit, some fit exactly, and the count is of all together.
             for t in np.flatnonzero(tokenized.lengths >= self.max_length).tolist():
                 truncated[t] = scorer.tokenizer.tokenize([texts[t]], self.max_length).truncated > 0
-        limits = scorer.model.inputs.max_lengths
-        own = [np.zeros(len(texts), np.bool_)] * 2
-        if limits is not None:  # the model reads less of a side than the tokenizer
-            own = [tokenized.lengths > scorer.model.settings[name] for name in limits]
-        scores = scorer.score_tokenized(tokenized, at, other)
-        return PairScores(scores, (truncated | own[0])[at], (truncated | own[1])[other])
+        # The model may read less of a side than the tokenizer.
+        left_cut, right_cut = (truncated | (tokenized.lengths > n) for n in (scorer.left_length, scorer.right_length))
+        return PairScores(scorer.score_tokenized(tokenized, at, other), left_cut[at], right_cut[other])
 
     def probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float64]:
         """Calibrated probabilities where the model has them, otherwise the sigmoid of its scores."""

@@ -121,7 +121,7 @@ def _call(job: _Call[Any]) -> None:
         return
     try:
         job.future.set_result(job.work())
-    except Exception as error:
+    except BaseException as error:  # a panic of a native extension is no Exception; the only scoring thread goes on
         job.future.set_exception(error)
 
 
@@ -134,7 +134,7 @@ def _score_together(model: ServedModel, batch: Sequence[_Scoring]) -> int:
         left = [text for job in wanted for text in job.left]
         right = [text for job in wanted for text in job.right]
         parts = model.score(left, right).split([len(job.left) for job in wanted])
-    except Exception as error:
+    except BaseException as error:
         for job in wanted:
             job.future.set_exception(error)
         return 0
