@@ -137,6 +137,14 @@ def test_ranking_gives_the_best_first_in_the_shape_of_sentence_transformers(trai
     assert trained.rank("a", []) == []
 
 
+def test_calls_with_the_arguments_of_sentence_transformers_work(trained):
+    query, documents = HELD.texts[HELD.left[0]], [HELD.texts[i] for i in HELD.right[:4]]
+    found = trained.rank(query, documents, top_k=2, return_documents=False, batch_size=16, show_progress_bar=True)
+    assert found == trained.rank(query, documents, 2)
+    pairs = [(query, text) for text in documents]
+    assert (trained.predict(pairs, 16, False) == trained.predict(pairs)).all()
+
+
 def test_probabilities_rise_with_scores_and_agree_with_the_threshold(trained):
     scores, chances = trained.predict(HELD), trained.predict(HELD, as_probability=True)
     assert ((chances >= 0) & (chances <= 1)).all()

@@ -111,11 +111,20 @@ class Matcher:
         self._served = replace(served, trained=replace(served.trained, calibration=calibration))
         return self
 
-    def predict(self, pairs: Any, *, as_probability: bool = False, as_label: bool = False) -> Scores:
+    def predict(
+        self,
+        pairs: Any,
+        batch_size: int | None = None,
+        show_progress_bar: bool | None = None,
+        *,
+        as_probability: bool = False,
+        as_label: bool = False,
+    ) -> Scores:
         """The score of each pair, higher for a better match, or a calibrated probability, or the predicted label.
 
         A predicted label is on the scale of the labels that the model was calibrated on: a number between the lowest
-        and the highest for graded labels, otherwise 1 from the threshold on, and 0 below it.
+        and the highest for graded labels, otherwise 1 from the threshold on, and 0 below it. `batch_size` and
+        `show_progress_bar` are accepted as in sentence-transformers, and change nothing: batches are chosen by size.
         """
         if as_probability and as_label:
             raise InputError("A prediction is a probability or a label: set as_probability or as_label, not both.")
@@ -135,11 +144,14 @@ class Matcher:
         documents: Sequence[str] | Collection | Encodings,
         top_k: int | None = None,
         return_documents: bool = False,
+        batch_size: int | None = None,
+        show_progress_bar: bool | None = None,
     ) -> list[dict[str, Any]]:
         """Rerank documents by their score; ties keep their order.
 
         Documents are texts, a `Collection` or the result of `encode`. Each result has the position of the document as
         `corpus_id`, its `score`, its `id` where documents have ids, and its `text` with `return_documents`.
+        `batch_size` and `show_progress_bar` are accepted as in sentence-transformers, and change nothing.
         """
         check_text("query", query)
         texts = documents.texts if isinstance(documents, Collection) else documents

@@ -7,6 +7,33 @@ import pytest
 from pairlight.core.errors import InputError
 from pairlight.search.documents import Document, filter_terms, matches, read_documents, read_queries, read_relevance
 
+CLASSIC_TOPICS = """
+<top>
+
+<num> Number: 401
+<title> foreign minorities,
+Germany
+
+<desc> Description:
+What language and cultural differences impede integration?
+
+</top>
+
+<top>
+<num> Number: 402
+<title>Topic: R&D costs
+</top>
+"""
+
+XML_TOPICS = """\ufeff<?xml version="1.0" encoding="UTF-8"?>
+<topics task="search">
+  <topic number="401"><query>foreign minorities, Germany</query><question>What impedes them?</question></topic>
+  <topic type="x" number='402'>
+    <query>R&amp;D costs</query>
+  </topic>
+</topics>
+"""
+
 
 def write(path, text):
     path.write_text(text, encoding="utf-8")
@@ -67,6 +94,32 @@ def test_a_beir_folder_is_read_as_it_is(tmp_path):
     assert read_queries(tmp_path) == {"q1": "what"}
     assert read_relevance(tmp_path) == {"q1": {"d1": 2}}
     assert read_relevance(tmp_path / "qrels" / "dev.tsv") == {"q1": {"d2": 1}}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("topics.txt", CLASSIC_TOPICS),
+        ("topics.401-450", CLASSIC_TOPICS),
+        ("topics.xml", XML_TOPICS),
+    ],
+)
+def test_topics_of_trec_are_read_as_they_are(tmp_path, name, content):
+    assert read_queries(write(tmp_path / name, content)) == {"401": "foreign minorities, Germany", "402": "R&D costs"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("<top>\n<num> Number: 1\n<desc> only\n</top>", "topic 1: the title is missing"),
+        ("<top><num> 1 <title> a</top><top><title> b</top>", "topic 2: the number is missing"),
+        ("<top>\n<num> 1\n<title> a", "no complete <top>"),
+        ("<top><num> 1 <title> a</top><top><num> 1 <title> b</top>", "query id '1' more than once"),
+    ],
+)
+def test_faulty_topics_are_one_line(tmp_path, content, message):
+    with pytest.raises(InputError, match=message):
+        read_queries(write(tmp_path / "topics.txt", content))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
-"""Run and qrels files in the format of TREC, which most retrieval tools read."""
+"""Run, qrels and topics files in the formats of TREC, which most retrieval tools read."""
 
+import html
 import math
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -15,6 +17,11 @@ T = TypeVar("T")
 
 RUN_FORMAT = "query Q0 document rank score tag"
 QRELS_FORMAT = "query 0 document grade"
+
+_TOPIC = re.compile(r"<(top|topic)\b([^>]*)>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
+_TOPIC_ID = re.compile(r"<num>\s*(?:number:)?\s*([^\s<]+)", re.IGNORECASE)
+_TOPIC_ATTRIBUTE = re.compile(r"\bnumber\s*=\s*[\"']([^\"']+)", re.IGNORECASE)
+_TOPIC_QUERY = re.compile(r"<(?:title|query)>\s*(?:topic:)?([^<]*)", re.IGNORECASE)
 
 
 def write_run(
@@ -60,6 +67,28 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, int]]:
             raise InputError(f"{where}: the grade is {grade!r}: write a whole number such as 0 or 1.") from None
         _add(qrels, query, document, whole, where)
     return qrels
+
+
+def read_topics(path: str | Path) -> list[tuple[str, str]]:
+    """Read the id and the title of each topic: <top> with <num> and <title>, or <topic number="..."> with <query>."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not valid UTF-8 at byte {error.start}: save it as UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}): give a file of topics.") from None
+    topics = []
+    for count, (_, attributes, content) in enumerate(_TOPIC.findall(text), 1):
+        name = _TOPIC_ATTRIBUTE.search(attributes) or _TOPIC_ID.search(content)
+        query = _TOPIC_QUERY.search(content)
+        words = html.unescape(query[1]).split() if query else []
+        if name is None or not words:
+            missing = "number" if name is None else "title"
+            raise InputError(f"{path}, topic {count}: the {missing} is missing: give each topic a <num> and a <title>.")
+        topics.append((name[1].strip(), " ".join(words)))
+    if not topics:
+        raise InputError(f"{path} starts like a file of topics, but has no complete <top>: end each with </top>.")
+    return topics
 
 
 def _rows(path: Path, form: str) -> Iterator[tuple[str, list[str]]]:

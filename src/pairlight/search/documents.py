@@ -11,7 +11,7 @@ from pairlight.data.collection import read_collection
 from pairlight.data.columns import Column, TableColumns
 from pairlight.data.readers import id_fault
 from pairlight.data.tables import EXTENSIONS, WholeRows, open_table
-from pairlight.evaluation.trec import read_qrels
+from pairlight.evaluation.trec import read_qrels, read_topics
 from pairlight.text.checks import check_text, is_unicode, short_repr, text_fault
 
 Where = Mapping[str, str | Sequence[str]]  # the allowed value, or values, of each field
@@ -185,12 +185,14 @@ def _json_value(value: Any) -> Any:
 
 
 def read_queries(source: str | Path) -> dict[str, str]:
-    """Read queries by id: a table, a BEIR folder, or lines 'id<TAB>query' without a header, as TREC has them."""
+    """Read queries by id: a table, a BEIR folder, topics of TREC, or lines 'id<TAB>query' without a header."""
     path = Path(source)
     if path.is_dir():
         path = path / BEIR_QUERIES
         if not path.is_file():
             raise InputError(f"{source} is a folder without {BEIR_QUERIES}: give a file.", option="queries")
+    if _has_topics(path):
+        return _unique(read_topics(path), path)
     if str(path).lower().endswith((".tsv", ".txt")) and (lines := _id_lines(path)) is not None:
         return lines
     table = open_table(path, TableColumns([Column("query", "query"), Column("query_id", "query_id")]))
@@ -201,6 +203,16 @@ def read_queries(source: str | Path) -> dict[str, str]:
             raise InputError(f"{table.name}, {table.unit} {number}: the query {fault}", option="queries")
         rows.append((str(row[1]), str(row[0])))
     return _unique(rows, path)
+
+
+def _has_topics(path: Path) -> bool:
+    """Whether this is a file of topics, whatever its name; a file that cannot be read is reported by its reader."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(1000).decode("utf-8-sig", "replace").strip().lower()
+            return start.startswith("<") and "<top" in start
+    except OSError:
+        return False
 
 
 def _id_lines(path: Path) -> dict[str, str] | None:
