@@ -213,8 +213,8 @@ def test_a_run_that_fails_is_named_and_the_others_make_the_leaderboard(run, data
 @pytest.mark.filterwarnings("always")
 def test_a_warning_of_several_runs_is_printed_once(run, tmp_path):
     pairs = overlap(20, seed=0)
-    left = [f"{pairs.texts[i]} {'long ' * 210}" for i in pairs.left]
+    left = [f"{pairs.texts[i]} {'long ' * 260}" for i in pairs.left]
     path = write_pairs(tmp_path / "long.tsv", Pairs.of(left, [pairs.texts[i] for i in pairs.right], pairs.label))
     arguments = ["--models", "knrm", "--seeds", "2", "--jobs", "1", *FAST, "--out", tmp_path / "c"]
     err = " ".join(run("compare", path, *arguments)[2].split())
-    assert err.count("have more than 200 words and were truncated") == 2  # for train, and as many for dev as for test
+    assert err.count("have more than 256 words and were truncated") == 2  # for train, and as many for dev as for test

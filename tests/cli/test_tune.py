@@ -108,8 +108,8 @@ def test_the_test_pairs_of_compare_are_never_used(run, tmp_path):
 @pytest.mark.filterwarnings("always")
 def test_a_warning_of_several_trials_is_printed_once(run, tmp_path):
     pairs = overlap(20, seed=0)
-    left = [f"{pairs.texts[i]} {'long ' * 210}" for i in pairs.left]
+    left = [f"{pairs.texts[i]} {'long ' * 260}" for i in pairs.left]
     path = write_pairs(tmp_path / "long.tsv", Pairs.of(left, [pairs.texts[i] for i in pairs.right], pairs.label))
     arguments = ["--model", "knrm", "--trials", "2", "--vectors", "none", "--epochs", "1", "--out", tmp_path / "t"]
     err = " ".join(run("tune", path, *arguments)[2].split())
-    assert err.count("have more than 200 words and were truncated") == 2  # once for train, once for dev
+    assert err.count("have more than 256 words and were truncated") == 2  # once for train, once for dev

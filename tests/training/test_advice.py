@@ -92,9 +92,15 @@ def test_a_model_below_bm25_is_reported():
     assert advice(history(bm25=0.7), CONFIG, DEV) == ()
     (note,) = advice(history(bm25=0.71), CONFIG, DEV)
     assert note == (
-        "The model is below BM25: dev MAP 0.7000 against 0.7100; use the model bm25, pretrained vectors or more "
-        "training pairs."
+        "The model is below BM25: dev MAP 0.7000 against 0.7100; use more training pairs, or use the model bm25."
     )
+
+
+def test_a_model_below_bm25_is_told_what_it_lacks():
+    (note,) = advice(history(bm25=0.71), replace(CONFIG, vectors="none"), DEV, truncated=0.04)
+    assert "0.7100; use pretrained vectors, or use more training pairs, or" in note
+    (note,) = advice(history(bm25=0.71), CONFIG, DEV, truncated=0.06)
+    assert "0.7100; read more of the long texts than max_length=50 words, or use more" in note
 
 
 def test_a_run_without_an_epoch_has_no_advice():

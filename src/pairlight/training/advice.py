@@ -10,11 +10,15 @@ from pairlight.training.config import TrainingConfig
 FEW = 30  # dev lists or pairs: with fewer, the best epoch is largely chance
 PERFECT = 1.0  # of every dev metric: nothing is left to learn
 UNMOVED = 0.001  # relative change of the loss
+MANY_TRUNCATED = 0.05  # share of dev texts
 LARGE_EPSILON = 0.01  # of AdaGrad: above it, small gradients hardly move a weight
 
 
-def advice(history: History, config: TrainingConfig, dev: Pairs) -> tuple[str, ...]:
-    """One sentence for each sign that the model did not learn, or that dev cannot tell."""
+def advice(history: History, config: TrainingConfig, dev: Pairs, truncated: float = 0.0) -> tuple[str, ...]:
+    """One sentence for each sign that the model did not learn, or that dev cannot tell.
+
+    `truncated` is the share of dev texts that are not read to the end.
+    """
     if not history.epochs:
         return ()
     found = (
@@ -22,7 +26,7 @@ def advice(history: History, config: TrainingConfig, dev: Pairs) -> tuple[str, .
         _size(dev, config),
         _last(history, config),
         _start(history, config),
-        _bm25(history, config),
+        _bm25(history, config, truncated),
     )
     return tuple(note for note in found if note is not None)
 
@@ -76,11 +80,13 @@ def _start(history: History, config: TrainingConfig) -> str | None:
     )
 
 
-def _bm25(history: History, config: TrainingConfig) -> str | None:
+def _bm25(history: History, config: TrainingConfig, truncated: float) -> str | None:
     bm25 = history.baseline.get("bm25")
     if bm25 is None or history.best is None or history.best >= bm25:
         return None
-    return (
-        f"The model is below BM25: dev {config.metric} {history.best:.4f} against {bm25:.4f}; use the model bm25, "
-        "pretrained vectors or more training pairs."
-    )
+    fixes = ["use more training pairs", "use the model bm25"]
+    if truncated > MANY_TRUNCATED:
+        fixes.insert(0, f"read more of the long texts than max_length={config.max_length} words")
+    if config.vectors == "none":
+        fixes.insert(0, "use pretrained vectors")
+    return f"The model is below BM25: dev {config.metric} {history.best:.4f} against {bm25:.4f}; {', or '.join(fixes)}."

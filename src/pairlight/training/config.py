@@ -69,7 +69,11 @@ class TrainingConfig:
     freeze: bool = option(True, "Keep word vectors fixed")
     init_scale: float = option(0.1, "Weights start uniform within ± this", above=0, maximum=1000)
     min_count: int = option(1, "Rarer words share the vector of unknown words", minimum=1)
-    max_length: int = option(50, "Words of a text that are read", minimum=1)
+    max_length: int = option(
+        50,
+        "Words of a text that are read; if it is not given, up to 256 where more than a tenth of the texts are longer",
+        minimum=1,
+    )
     seed: int = option(1, "Seed of everything random", minimum=0, maximum=2**32 - 1)
 
     @classmethod

@@ -37,6 +37,7 @@ from pairlight.training.initialize import initialize_model, vocabulary_digest
 from pairlight.training.linear_fit import fit_linear
 from pairlight.training.loop import fit
 from pairlight.training.losses import default_label_loss
+from pairlight.training.text_length import choose_max_length
 from pairlight.training.workers import OneWorker, Workers
 
 Init = TrainedModel | Literal["auto"] | None
@@ -153,7 +154,7 @@ def train(
         history.baseline = bm25
         history.init = start
         if evaluate is None:
-            notes = advice(history, config, held_out)
+            notes = advice(history, config, held_out, dev_texts.truncated / len(held_out.texts))
     ready.model.cpu()
     calibration = calibrate(scorer, held_out, config) if can_calibrate(held_out.labels) else None
     trained = TrainedModel(
@@ -262,6 +263,11 @@ def prepare_training(
 
     torch.manual_seed(config.seed)
     tokenizer, built = initialize_model(model, settings, pairs, config, reporter, init)
+    if "max_length" not in options and built.linear_layer() is not None:
+        usual = config.max_length if init is None else init.max_length
+        config = replace(config, max_length=choose_max_length(tokenizer, pairs, usual))
+        if config.max_length > usual:
+            reporter.say(f"Many texts are long: {config.max_length} words of each are read, not {usual} (max_length).")
     oov = oov_vectors(config.vectors, config.normalize) if built.inputs.pretrained_vectors else None
     scorer = ModelScorer(model, built, tokenizer, config.max_length, oov)
     texts = scorer.tokenize(pairs.texts, pairs.left, pairs.right)
