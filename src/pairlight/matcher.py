@@ -17,6 +17,7 @@ from pairlight.data.readers import read_pairs
 from pairlight.evaluation.calibration import Calibration
 from pairlight.inference.encodings import Encodings
 from pairlight.inference.history import History
+from pairlight.inference.long_texts import score_texts
 from pairlight.inference.model_folder import TrainedModel, load_model, save_model
 from pairlight.inference.scorer import ModelScorer, Scores
 from pairlight.layers.backends import Backend
@@ -149,9 +150,11 @@ class Matcher:
     ) -> list[dict[str, Any]]:
         """Rerank documents by their score; ties keep their order.
 
-        Documents are texts, a `Collection` or the result of `encode`. Each result has the position of the document as
-        `corpus_id`, its `score`, its `id` where documents have ids, and its `text` with `return_documents`.
-        `batch_size` and `show_progress_bar` are accepted as in sentence-transformers, and change nothing.
+        Documents are texts, a `Collection` or the result of `encode`. The score of a text that is longer than what the
+        model reads is that of its best passage, where `predict` and `encode` truncate it. Each result has the position
+        of the document as `corpus_id`, its `score`, its `id` where documents have ids, and its `text` with
+        `return_documents`. `batch_size` and `show_progress_bar` are accepted as in sentence-transformers, and change
+        nothing.
         """
         check_text("query", query)
         texts = documents.texts if isinstance(documents, Collection) else documents
@@ -159,7 +162,7 @@ class Matcher:
             scores = self.scorer.score_encoded(query, texts, top_k)
         else:
             check_texts(texts)
-            scores = self.scorer.score([query] * len(texts), texts) if len(texts) else np.zeros(0, np.float32)
+            scores = score_texts(self.scorer, query, texts) if len(texts) else np.zeros(0, np.float32)
         best = np.argsort(-_finite(scores), kind="stable")[:top_k]
         found = []
         for i in best.tolist():

@@ -113,7 +113,7 @@ def test_shards_are_reranked_from_the_encodings_of_the_model(source, tmp_path, m
     job = batch_index.IndexJob(str(tmp_path / "out"), "hybrid", "en", "text", "id", None, str(tmp_path / "m"))
     run_job(job, blocks, run_here, ProgressReporter())
     batch_index.join_shards(job.out, blocks, job, job.model)
-    monkeypatch.setattr(passages, "_score_texts", None)  # what reranks from texts
+    monkeypatch.setattr(passages, "score_windows", None)  # what reranks from texts
     with Index.open(tmp_path / "out") as index:
         found = index.search(QUERY, top=5)
         expected = index.matcher.predict([(QUERY, hit.text) for hit in found])

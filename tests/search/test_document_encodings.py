@@ -51,7 +51,7 @@ def without_texts(monkeypatch):
     def fail(*_):
         raise AssertionError("reranked from texts")
 
-    return lambda: monkeypatch.setattr(passages, "_score_texts", fail)
+    return lambda: monkeypatch.setattr(passages, "score_windows", fail)
 
 
 def by_id(results):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pairlight import Document
+from pairlight.inference.windows import MAX_WINDOWS, Window, passages_of
 from pairlight.search import passages
-from pairlight.search.windows import MAX_WINDOWS, Window, passages_of
 from toy_pairs import overlap
 
 FILLER = "and then nothing of note happened on that day in the village "

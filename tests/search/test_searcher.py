@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pairlight.core.errors import InputError
+from pairlight.inference.windows import words_read
 from pairlight.search.documents import Document
 from pairlight.search.first_stage import Candidate, FunctionStage
 from pairlight.search.searcher import Searcher, blended, normalised
-from pairlight.search.windows import words_read
 
 TEXTS = ["we are open", "returns are free", "the tracking page shows where your parcel is", "pay by card"]
 

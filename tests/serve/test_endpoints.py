@@ -80,8 +80,8 @@ def test_a_pair_or_pairs_are_predicted_as_tei_does(server, expected):
 
 def test_truncated_texts_are_reported(server):
     long = "parcel " * 100
-    found = server.post("/v1/rerank", {"query": QUERY, "documents": [long, "short"]})
-    assert found.json["meta"]["warnings"] == ["1 of 2 documents have more than 64 words and were truncated."]
+    found = server.post("/v1/rerank", {"query": QUERY, "documents": ["parcel " * 5000, long, "short"]})
+    assert found.json["meta"]["warnings"] == ["1 of 3 documents have more than 2080 words and were truncated."]
     assert found.headers["x-truncated-texts"] == "1"
     as_tei = server.post("/rerank", {"query": long, "texts": ["short"]})
     assert as_tei.headers["x-truncated-texts"] == "1"
@@ -92,6 +92,22 @@ def test_truncated_texts_are_reported(server):
     pairs = {"inputs": [[long, "a"], [long, "a"]]}
     assert server.post("/predict", pairs).headers["x-truncated-texts"] == "2"
     assert "warnings" not in server.post("/v1/rerank", {"query": QUERY, "documents": ["parcel"]}).json["meta"]
+
+
+def test_long_documents_are_reranked_by_their_best_passage(server, models):
+    matcher, filler = Matcher.load(models[0]), "nothing of note happened in the village " * 30
+    documents = [filler, *TEXTS, f"{filler} where is my parcel {filler}"]
+    body = {"query": QUERY, "documents": documents, "raw_scores": True, "relevant_spans": True}
+    for path in ("/v1/rerank", "/v2/rerank"):
+        found = server.post(path, body).json
+        assert "warnings" not in found["meta"]
+        expected = {each["corpus_id"]: each["score"] for each in matcher.rank(QUERY, documents)}
+        assert {each["index"]: each["relevance_score"] for each in found["results"]} == pytest.approx(
+            expected, abs=1e-4
+        )
+    (last,) = (each for each in found["results"] if each["index"] == len(documents) - 1)
+    marked = [documents[-1][each["start"] : each["end"]] for each in last["relevant_spans"]]
+    assert "parcel" in " ".join(marked)
 
 
 def test_the_index_is_searched_with_each_model(server):

@@ -158,6 +158,15 @@ class ModelScorer:
             texts = [self.tokenizer.without_brackets(text) for text in texts]
         return replace(tokenized, subwords=SUBWORDS.tokenize(texts, subword_limit(self.max_length)))
 
+    def truncated(self, texts: Sequence[str], tokenized: TokenizedTexts, limit: int) -> NDArray[np.bool_]:
+        """Which of these texts, tokenized up to this limit, have more words."""
+        found = np.zeros(len(texts), np.bool_)
+        if tokenized.truncated:
+            # Of those as long as the limit, some fit exactly, and the count is of all together.
+            for t in np.flatnonzero(tokenized.lengths >= limit).tolist():
+                found[t] = self.tokenizer.tokenize([texts[t]], limit).truncated > 0
+        return found
+
     def fingerprint(self) -> str:
         weights = self.model.state_dict()
         # A weight that is written to has another version, so the digest is computed again only then.

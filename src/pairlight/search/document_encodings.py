@@ -16,10 +16,10 @@ from pairlight.inference.encodings import Encodings
 from pairlight.inference.model_folder import read_config
 from pairlight.inference.ready_made import resolve_model
 from pairlight.inference.scorer import Scorer
+from pairlight.inference.windows import Window, passages_of, tokenized_for_windows, windows_of
 from pairlight.models import model_class
 from pairlight.models.base import DualEncoder
 from pairlight.search.documents import Document
-from pairlight.search.windows import Window, passages_of, tokenized_for_windows, windows_of
 from pairlight.text.checks import short_repr
 
 DTYPE = "fp16"  # of the vectors: half the size of fp32, and scores that differ only by its rounding

@@ -4,14 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-
-@dataclass(frozen=True)
-class Passage:
-    """The part of a text that matches best, with its position in the text."""
-
-    text: str
-    start: int
-    end: int
+from pairlight.inference.windows import Passage
 
 
 @dataclass(frozen=True)
@@ -24,7 +17,7 @@ class SearchHit:
     score: float  # the blend of both stages, or the first stage's where there is no model
     first_score: float
     model_score: float | None
-    passage: Passage  # the whole text where the model reads all of it
+    passage: Passage  # that matches best: the whole text where the model reads all of it
 
 
 @dataclass(frozen=True)

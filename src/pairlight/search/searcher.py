@@ -9,12 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairlight.core.errors import InputError
 from pairlight.inference.scorer import Scorer
+from pairlight.inference.windows import Passage, passages_of, words_read
 from pairlight.search.documents import Where
 from pairlight.search.first_stage import Candidate, FirstStage
 from pairlight.search.manifest import WEIGHT
 from pairlight.search.passages import ScoredPassages, score_passages
-from pairlight.search.results import Passage, SearchHit, SearchResults, StageSeconds
-from pairlight.search.windows import passages_of, words_read
+from pairlight.search.results import SearchHit, SearchResults, StageSeconds
 from pairlight.text.checks import check_text
 
 TOP, FIRST = 10, 100

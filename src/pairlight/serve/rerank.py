@@ -6,10 +6,13 @@
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from pairlight.inference.long_texts import batches
+from pairlight.inference.windows import words_read
 from pairlight.serve.backend import Backend
 from pairlight.serve.messages import Answer, Handler, Request, Route, Routes
 from pairlight.serve.request_error import RequestError
@@ -85,11 +88,11 @@ def predict_schema(maximum: int) -> Schema:
 async def rerank(body: Body, model: ServedModel, version: int, queue: WorkQueue) -> Answer:
     query, is_tei = body["query"], "texts" in body
     texts = body["texts"] if is_tei else [each if isinstance(each, str) else each["text"] for each in body["documents"]]
-    scored = await queue.score(model, [query] * len(texts), texts)
+    scored = await score_documents(queue, model, query, texts)
     shown = scored.scores if body.get("raw_scores") else model.probabilities(scored.scores)
     top = int(body.get("top_n") or 0) or len(texts)
     best = np.argsort(-scored.scores, kind="stable")[:top].tolist()
-    answer = _answer(None, model, scored, len(texts))
+    answer = _answer(None, model, scored, len(texts), read=words_read(model.matcher.scorer))
     if is_tei:
         with_text = bool(body.get("return_text"))
         answer.body = [{"index": i, "score": float(shown[i])} | ({"text": texts[i]} if with_text else {}) for i in best]
@@ -119,6 +122,15 @@ async def rerank(body: Body, model: ServedModel, version: int, queue: WorkQueue)
         "usage": {"prompt_tokens": words, "total_tokens": words},
     }
     return answer
+
+
+async def score_documents(queue: WorkQueue, model: ServedModel, query: str, texts: Sequence[str]) -> PairScores:
+    """The scores of documents; that of its best passage for one that is longer than what the model reads."""
+    scored = await queue.score(model, [query] * len(texts), texts)
+    for part in batches(np.flatnonzero(scored.right_truncated).tolist()):
+        found = await queue.run(partial(model.score_long, query, [texts[i] for i in part]))
+        scored.scores[part], scored.right_truncated[part] = found.scores, found.right_truncated
+    return scored
 
 
 async def relevant_spans(queue: WorkQueue, model: ServedModel, query: str, text: str) -> list[dict[str, Any]]:
@@ -167,22 +179,24 @@ async def predict(body: Body, model: ServedModel, queue: WorkQueue) -> Answer:
     return _answer(found[0] if isinstance(inputs[0], str) else found, model, scored, len(pairs), one_query=False)
 
 
-def truncation_warnings(scored: PairScores, model: ServedModel) -> list[str]:
-    """What was truncated, in words."""
+def truncation_warnings(scored: PairScores, model: ServedModel, read: int | None = None) -> list[str]:
+    """What was truncated, in words; `read` words of a document are read, or as many as the model reads at once."""
     scorer, warnings = model.matcher.scorer, []
     if scored.left_truncated.any():
         warnings.append(f"The query has more than {scorer.left_length} words and was truncated.")
     count_right = int(scored.right_truncated.sum())
     if count_right:
-        total, limit = len(scored.right_truncated), scorer.right_length
+        total, limit = len(scored.right_truncated), read or scorer.right_length
         warnings.append(f"{count_right} of {total} documents have more than {limit} words and were truncated.")
     return warnings
 
 
-def _answer(body: Any, model: ServedModel, scored: PairScores, texts: int, *, one_query: bool = True) -> Answer:
+def _answer(
+    body: Any, model: ServedModel, scored: PairScores, texts: int, *, one_query: bool = True, read: int | None = None
+) -> Answer:
     queries = int(scored.left_truncated.any() if one_query else scored.left_truncated.sum())
     truncated = int(scored.right_truncated.sum()) + queries
-    return Answer(body, texts, truncated, model.name, truncation_warnings(scored, model))
+    return Answer(body, texts, truncated, model.name, truncation_warnings(scored, model, read))
 
 
 def _side(body: Body, *names: str) -> list[str]:

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from pairlight.core.errors import InputError
 from pairlight.explain.data import Comparison, Contributions, Explanation, TextView
 from pairlight.explain.explain import explain_words
+from pairlight.inference.long_texts import score_long_texts
 from pairlight.inference.ready_made import ready_made, resolve_model
+from pairlight.inference.windows import Passage, passages_of, words_read
 from pairlight.layers.backends import prefer_backend
 from pairlight.matcher import Matcher
 from pairlight.search.documents import Document
 from pairlight.search.passages import score_passages
-from pairlight.search.windows import passages_of
 
 MAX_CHARACTERS = 10_000  # of a text that is explained, more than what a model reads, so that the time has a bound
 _CHARACTERS = 64  # for each word that a model reads, if that is more
@@ -74,14 +75,17 @@ class ServedModel:
         other = np.array([numbers.setdefault(text, len(numbers)) for text in right], np.int64)
         texts = list(numbers)
         tokenized = scorer.token_ids(texts)
-        truncated = np.zeros(len(texts), np.bool_)
-        if tokenized.truncated:
-            # Of those as long as the limit, some fit exactly, and the count is of all together.
-            for t in np.flatnonzero(tokenized.lengths >= self.max_length).tolist():
-                truncated[t] = scorer.tokenizer.tokenize([texts[t]], self.max_length).truncated > 0
+        truncated = scorer.truncated(texts, tokenized, self.max_length)
         # The model may read less of a side than the tokenizer.
         left_cut, right_cut = (truncated | (tokenized.lengths > n) for n in (scorer.left_length, scorer.right_length))
         return PairScores(scorer.score_tokenized(tokenized, at, other), left_cut[at], right_cut[other])
+
+    def score_long(self, query: str, texts: Sequence[str]) -> PairScores:
+        """The scores of documents that are longer than what the model reads, by their best passage."""
+        scorer = self.matcher.scorer
+        scores = score_long_texts(scorer, query, texts)
+        truncated = [scorer.tokenizer.tokenize([text], words_read(scorer)).truncated > 0 for text in texts]
+        return PairScores(scores, np.zeros(len(texts), np.bool_), np.array(truncated))
 
     def probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float64]:
         """Calibrated probabilities where the model has them, otherwise the sigmoid of its scores."""
@@ -103,16 +107,20 @@ class ServedModel:
         """The parts of a text that contribute most to its score, by position."""
         if not text.strip():
             return []
-        read = (each[: self.max_characters] for each in (query, text))
-        _, right, contributions = explain_words(self.matcher.scorer, *read)
-        return spans_of(right, contributions)
+        query, text = (each[: self.max_characters] for each in (query, text))
+        passage = self._best_passages(query, [Document("", text)])[0]
+        _, right, contributions = explain_words(self.matcher.scorer, query, passage.text)
+        spans = spans_of(right, contributions)
+        return [each | {name: each[name] + passage.start for name in ("start", "end")} for each in spans]
 
     def passages(self, query: str, documents: Sequence[Document]) -> list[str]:
         """What the model reads of these documents: of long ones, the passage that matches best."""
+        return [each.text for each in self._best_passages(query, documents)]
+
+    def _best_passages(self, query: str, documents: Sequence[Document]) -> list[Passage]:
         found = score_passages(self.matcher.scorer, query, documents)
         windows = [replace(window, text=number) for number, window in enumerate(found.windows)]
-        passages = passages_of(self.matcher.scorer, [each.text for each in documents], windows)
-        return [each.text for each in passages]
+        return passages_of(self.matcher.scorer, [each.text for each in documents], windows)
 
     def _noted(self, explanation: Explanation) -> Explanation:
         if max(len(explanation.left.text), len(explanation.right.text)) < self.max_characters:

@@ -5,11 +5,19 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pairlight.inference.scorer import Scorer
-from pairlight.search.results import Passage
 from pairlight.text.tokenizer import Token, TokenizedTexts
 
 MAX_WINDOWS = 64  # of a text that are read, so that the cost of a long text has a bound
 _CHARACTERS = 32  # read at first per word
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A part of a text, with its position in the text."""
+
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
