@@ -345,7 +345,7 @@ def test_a_second_fit_keeps_nothing_of_the_first(pairs):
 def test_a_failed_fit_leaves_the_matcher_as_it_was(pairs):
     matcher = Matcher("mv-lstm", **SMALL["mv-lstm"]).fit(pairs, HELD, **QUICK)
     before = matcher.predict(HELD)
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="nowhere is not a model"):
         matcher.fit(pairs, HELD, init="nowhere", **QUICK, max_length=2)
     positives = HELD.take(np.flatnonzero(HELD.label > 0))
     with pytest.raises(InputError, match="accuracy"):

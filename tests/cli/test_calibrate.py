@@ -61,7 +61,7 @@ def test_pairs_that_cannot_be_calibrated_on_leave_the_model_as_it_was(fails, cop
     before = (copy / "config.json").read_bytes()
     positives = write_labels(tmp_path / "positives.tsv", [1] * 9)
     fails(["calibrate", copy, positives], "All 9 pairs are positive", "(option --label)")
-    fails(["calibrate", tmp_path / "nowhere", positives], "cannot be read")
+    fails(["calibrate", tmp_path / "nowhere", positives], "nowhere is not a model")
     fails(["calibrate", copy, tmp_path / "nowhere.tsv"], "does not exist")
     assert (copy / "config.json").read_bytes() == before
 

@@ -33,7 +33,7 @@ def test_only_line_ends_end_a_text(run, model, tmp_path):
 def test_a_missing_model_is_one_line(fails, data, tmp_path):
     fails(
         ["rank", tmp_path / "nowhere", "bama", data],
-        "cannot be read (No such file or directory): give the folder of a saved model.",
+        "nowhere is not a model (there is no such folder): give the folder of a saved model, or one of qa-small",
     )
 
 

@@ -19,7 +19,7 @@ from pairlight.training.config import TrainingConfig
 from pairlight.training.examples import RankingExamples
 
 BAD_FILES = {
-    "a label of yes": "left\tright\tlabel\na\tb\tyes\n",
+    "a label of maybe": "left\tright\tlabel\na\tb\tmaybe\n",
     "a row with too few columns": "left\tright\tlabel\na\tb\n",
     "an empty text": "left\tright\tlabel\n\tb\t1\n",
     "a NUL byte": "left\tright\tlabel\na\x00\tb\t1\n",
@@ -118,7 +118,7 @@ def test_a_row_that_is_not_utf_8_is_named_by_its_line(fails, tmp_path):
 
 def test_bad_rows_are_counted_and_skipped_on_request(run, data, tmp_path):
     text = Path(data).read_text(encoding="utf-8")
-    (tmp_path / "some.tsv").write_text(text + "a\tb\tyes\n\tb\t1\n", encoding="utf-8")
+    (tmp_path / "some.tsv").write_text(text + "a\tb\tmaybe\n\tb\t1\n", encoding="utf-8")
     code, _, err = run("train", tmp_path / "some.tsv", "--out", tmp_path / "m", "--skip-bad-rows", *SMALL)
     assert code == 0
     assert "Skipped 2 bad rows of 82" in err

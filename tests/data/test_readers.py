@@ -173,7 +173,7 @@ def test_a_file_without_a_header_is_read_with_the_given_header(tmp_path: Path) -
 
 
 def test_labels_are_not_read_if_they_are_not_needed(tmp_path: Path) -> None:
-    path = write_bytes(tmp_path, b"left\tright\tlabel\na\tb\tyes\n")
+    path = write_bytes(tmp_path, b"left\tright\tlabel\na\tb\tmaybe\n")
     assert read_pairs(path, need_label=False)[0].label is None
     assert len(read_pairs(write_bytes(tmp_path, b"left\tright\na\tb\n"), need_label=False)[0]) == 1
     assert len(read_pairs([("a", "b"), ("a", "c", 1)], need_label=False)[0]) == 2
@@ -191,7 +191,7 @@ def test_optional_labels_are_read_if_there_are_any(tmp_path: Path) -> None:
 
 
 BAD_ROWS = [
-    ("p.tsv", b"a\tb\tyes", "the label 'yes' is not a number"),
+    ("p.tsv", b"a\tb\tmaybe", "the label 'maybe' is not a number"),
     ("p.tsv", b"a\tb\tnan", "the label 'nan' is not a number"),
     ("p.tsv", b"a\tb\t-inf", "the label '-inf' is not a number"),
     ("p.tsv", b"a\tb\t1e39", "the label '1e39' is not a number"),
@@ -439,3 +439,29 @@ def test_a_line_of_any_length_takes_bounded_memory(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 100_000_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("yes", "no"), [("true", "false"), ("TRUE", "FALSE"), ("Yes", " no"), ("1", "0.0")])
+def test_labels_may_be_words(tmp_path, yes, no):
+    path = tmp_path / "p.csv"
+    path.write_text(f"question,answer,relevant\na,b,{yes}\na,c,{no}\n", encoding="utf-8")
+    pairs, report = read_pairs(path)
+    assert pairs.labels.tolist() == [1.0, 0.0]
+    assert report.columns["label"] == "relevant"
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_a_csv_file_may_be_separated_by_semicolons_or_tabs(tmp_path, delimiter):
+    rows = [["left", "right", "label"], ["a, b", '"c ""quoted"" d"', "1"], ["e", f'"f{delimiter}\ng"', "0"]]
+    path = tmp_path / "p.csv"
+    path.write_text("".join(delimiter.join(row) + "\n" for row in rows), encoding="utf-8")
+    pairs, _ = read_pairs(path)
+    texts = [(pairs.texts[i], pairs.texts[j]) for i, j in zip(pairs.left, pairs.right, strict=True)]
+    assert texts == [("a, b", 'c "quoted" d'), ("e", f"f{delimiter}\ng")]
+
+
+def test_columns_that_are_not_used_are_reported(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text("left,good,right\na,1,b\n", encoding="utf-8")
+    assert read_pairs(path, need_label=None)[1].unused == ("good",)
+    assert read_pairs([{"left": "a", "right": "b", "good": 1}], need_label=None)[1].unused == ("good",)

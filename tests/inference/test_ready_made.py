@@ -44,7 +44,7 @@ def test_a_folder_of_the_same_name_comes_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qa-small").mkdir()
     assert resolve_model("qa-small").resolve() == tmp_path / "qa-small"
-    with pytest.raises(InputError, match=r"config\.json cannot be read"):
+    with pytest.raises(InputError, match=r"qa-small is not a model \(it has no config\.json\)"):
         Matcher.load("qa-small")
 
 

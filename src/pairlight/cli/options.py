@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pairlight.core.errors import InputError
+from pairlight.text.checks import short_repr
 from pairlight.training.config import TrainingConfig
 
 if TYPE_CHECKING:
@@ -108,6 +109,9 @@ class Columns:
             need_label=need_label,
         )
         self._say(source, report, reporter)
+        if need_label is None and pairs.label is None and report.unused:
+            unused = ", ".join(short_repr(name) for name in report.unused[:10])
+            reporter.say(f"{source}: the columns not used are {unused}; if one has labels, name it with --label.")
         return pairs
 
     def read_with_tables(

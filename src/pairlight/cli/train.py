@@ -102,7 +102,9 @@ def train(
         )
     given = _read_tuned(tuned, model)
     options = given.options | options
-    TrainingConfig.of({}, options)  # checks the options of the settings file
+    # Checked before a large file is read.
+    TrainingConfig.of({}, options)
+    kind = model_class(given.model)
     folder = out / _TRAINING
     from pairlight.core.storage import delete_file, exists, is_url, join
     from pairlight.data.pair_blocks import is_large
@@ -146,7 +148,7 @@ def train(
         configure_process(threads)
         wanted = given.settings | parse_settings(settings, "settings")
         # Checked here, since a setting may have the name of a parameter of Matcher.
-        matcher = Matcher(given.model, **check_settings(given.model, model_class(given.model), wanted))
+        matcher = Matcher(given.model, **check_settings(given.model, kind, wanted))
         start = None if init == "none" else init
         if cluster is None:
             matcher.fit(train_pairs, dev_pairs, init=start, device=device, folder=folder, resume=resume, **options)

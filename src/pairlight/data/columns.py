@@ -11,9 +11,31 @@ RowCells = Sequence[object]
 
 # Recognized where a table has no column with the name of the role, in any letter case, with or without underscores.
 USUAL_NAMES: dict[str, tuple[str, ...]] = {
-    "left": ("question", "query", "sentence1", "premise", "text_a", "text1", "question1"),
-    "right": ("answer", "document", "passage", "sentence", "sentence2", "hypothesis", "text_b", "text2", "question2"),
-    "label": ("score", "is_duplicate", "relevance", "similarity"),
+    "left": ("question", "query", "sentence1", "sentence_a", "premise", "text_a", "text1", "question1", "anchor"),
+    "right": (
+        "answer",
+        "document",
+        "passage",
+        "sentence",
+        "sentence2",
+        "sentence_b",
+        "hypothesis",
+        "text_b",
+        "text2",
+        "question2",
+        "positive",
+    ),
+    "label": (
+        "score",
+        "is_duplicate",
+        "relevance",
+        "relevant",
+        "is_relevant",
+        "similarity",
+        "similarity_score",
+        "relatedness_score",
+        "is_match",
+    ),
     "left_id": ("qid", "query_id", "question_id"),
     "right_id": ("did", "doc_id", "passage_id", "sentence_id"),
     "text": ("document", "passage", "answer", "sentence", "right"),
@@ -44,6 +66,7 @@ class TableColumns:
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
         self.used: dict[str, str] = {}  # the column of every role that was found
+        self.unused: list[str] = []  # the other columns
         self._keys: list[str | None] | None = None  # for rows that are mappings
         self._named = {each.name for each in columns if each.is_named}
 
@@ -61,7 +84,7 @@ class TableColumns:
                     hint = f"{hint[:-1]}, or add a line with the names of the columns if the first line is data."
                 raise InputError(f"{source} has no column {each.name!r}: {hint}", option=each.role)
             names.append(name)
-        self._set_used(names)
+        self._set_used(names, header)
         return names
 
     def cells(self, row: Mapping[str, object], source: str) -> RowCells | str:
@@ -71,14 +94,15 @@ class TableColumns:
             for each, name in zip(self.columns, found, strict=True):
                 if name is None and each.required:
                     return _missing_key(each, each.name, row)
-            self._set_used(found)
+            self._set_used(found, list(row))
             self._keys = [name or each.name for each, name in zip(self.columns, found, strict=True)]
         for each, name in zip(self.columns, self._keys, strict=True):
             if each.required and name not in row:
                 return _missing_key(each, name, row)
         return [None if name is None else row.get(name) for name in self._keys]
 
-    def _set_used(self, names: Sequence[str | None]) -> None:
+    def _set_used(self, names: Sequence[str | None], header: Sequence[object]) -> None:
+        self.unused = [str(name) for name in header if name not in names]
         self.used = {
             each.role: name for each, name in zip(self.columns, names, strict=True) if each.name and name is not None
         }

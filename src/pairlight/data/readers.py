@@ -17,16 +17,18 @@ from pairlight.text.checks import is_unicode, short_repr, text_fault
 
 _MAX_LABEL = 3.4e38  # of float32
 _MAX_ERRORS = 5
+_LABEL_WORDS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 
 @dataclass(frozen=True)
 class ReadReport:
-    """The number of rows read and of bad rows skipped, the errors of the first bad rows, and the columns used."""
+    """The number of rows read and of bad rows skipped, the errors of the first bad rows, and the columns."""
 
     rows: int
     skipped: int = 0
     first_errors: tuple[str, ...] = ()
     columns: dict[str, str] = field(default_factory=dict)  # by role: left, right, label, left_id, right_id
+    unused: tuple[str, ...] = ()  # the other columns
 
 
 def read_pairs(
@@ -146,7 +148,8 @@ class _PairsReader:
 
     @property
     def report(self) -> ReadReport:
-        return ReadReport(self.count, self.skipped, tuple(self.first_errors), self.columns.used)
+        columns = self.columns
+        return ReadReport(self.count, self.skipped, tuple(self.first_errors), columns.used, tuple(columns.unused))
 
     def _skip(self, error: str) -> None:
         if not self.skip_bad_rows:
@@ -184,7 +187,7 @@ class _PairsBuilder:
             return f"the label is {short_repr(label)}, but the first row {others}: give every row a label, or none."
         number = _finite_number(label) if self.has_label else 0.0
         if number is None:
-            return f"the label {short_repr(label)} is not a number: write one, such as 0 or 1."
+            return f"the label {short_repr(label)} is not a number: write one, such as 0 or 1, or yes or no."
         if not self.left:
             self.has_left_id, self.has_right_id = left_id is not None, right_id is not None
         if self.has_left_id and (fault := id_fault("left_id", left_id)):
@@ -225,9 +228,12 @@ def id_fault(role: str, value: object) -> str | None:
 
 
 def _finite_number(value: Any) -> float | None:
-    """Return the value as a finite number, or None if it is not one."""
-    if isinstance(value, str) and "_" in value:  # Python reads 1_0 as 10
-        return None
+    """Return the value as a finite number, or None if it is not one; true and yes are 1, false and no are 0."""
+    if isinstance(value, str):
+        if (word := value.strip().casefold()) in _LABEL_WORDS:
+            return _LABEL_WORDS[word]
+        if "_" in value:  # Python reads 1_0 as 10
+            return None
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

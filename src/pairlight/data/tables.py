@@ -13,7 +13,7 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import islice, repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ NumberedRows = Iterator[tuple[int, RowCells | str]]  # the number of a row, and 
 
 EXTENSIONS = (".tsv", ".csv", ".jsonl", ".tsv.gz", ".csv.gz", ".jsonl.gz", ".parquet")
 
-_OPENING_QUOTE = re.compile('([^"]*,)?"')  # the first quote of a line, at the beginning of a field
+_OPENING_QUOTE = re.compile('([^"]*[,;\t])?"')  # the first quote of a line, at the beginning of a field
 _BATCH = 10_000
 MAX_LINE = 10_000_000  # characters
 
@@ -126,14 +126,17 @@ def _tsv(lines: Iterable[str]) -> NumberedRows:
 
 
 def _csv(lines: Iterable[str]) -> NumberedRows:
+    """The cells of a CSV file; semicolons or tabs separate them where the first line has no comma."""
     source, pending, consumed = iter(lines), deque[str](), list[str]()
+    pending.extend(islice(source, 1))
+    delimiter = next((each for each in ",;\t" if pending and each in pending[0]), ",")
 
     def feed() -> Iterator[str]:
         while pending or (line := next(source, None)) is not None:
             consumed.append(pending.popleft() if pending else str(line))
             yield consumed[-1]
 
-    reader, number = csv.reader(feed(), strict=True), 1
+    reader, number = csv.reader(feed(), delimiter=delimiter, strict=True), 1
     while True:
         consumed.clear()
         try:
@@ -149,7 +152,7 @@ def _csv(lines: Iterable[str]) -> NumberedRows:
             if "end of data" in str(error) or "field limit" in str(error) or _OPENING_QUOTE.match(consumed[-1]):
                 pending.extendleft(reversed(consumed[1:]))
                 del consumed[1:]
-            reader, number = csv.reader(feed(), strict=True), number + len(consumed)
+            reader, number = csv.reader(feed(), delimiter=delimiter, strict=True), number + len(consumed)
         else:
             if cells:
                 yield number, cells

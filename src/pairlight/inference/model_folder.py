@@ -17,7 +17,7 @@ from pairlight.core.records import RecordError, read_record, write_record
 from pairlight.evaluation.calibration import Calibration
 from pairlight.inference.card import model_card
 from pairlight.inference.history import History
-from pairlight.inference.ready_made import resolve_model
+from pairlight.inference.ready_made import find_model
 from pairlight.inference.scorer import ModelScorer
 from pairlight.inference.scoring import to_numpy
 from pairlight.layers.backends import Backend, inference_backend, use_backend
@@ -152,7 +152,7 @@ def load_model(folder: str | Path, backend: Backend | None = None) -> TrainedMod
 
     The model runs on the given library, otherwise on that of `inference_backend`.
     """
-    folder = resolve_model(folder)
+    folder = find_model(folder)
     config = read_config(folder)
     contents = {name: _read(folder / name, digest) for name, digest in config.files.items()}
     if config.subwords is not None:

@@ -12,7 +12,7 @@ from pairlight.core.errors import InputError, unknown_name
 from pairlight.core.files import sync_folder
 from pairlight.core.folders import claim_folder
 from pairlight.core.records import read_record, write_record
-from pairlight.inference.ready_made import ready_made, resolve_model
+from pairlight.inference.ready_made import find_model, ready_made
 from pairlight.inference.scorer import Scorer
 from pairlight.search.document_encodings import stores_encodings, with_encodings
 from pairlight.search.documents import Document, Where
@@ -350,12 +350,7 @@ def model_name(model: str | Path | None) -> str | None:
     """The model as it is kept in the manifest: the name of a ready-made one, or an absolute path."""
     if model is None:
         return None
-    path = resolve_model(model)
-    if not (path / "config.json").is_file():
-        raise InputError(
-            f"{model} is not a model: give the folder of a saved model, or one of {', '.join(ready_made())}.",
-            option="model",
-        )
+    path = find_model(model, "model")
     return str(model) if str(model) in ready_made() and not Path(model).exists() else str(path.resolve())
 
 

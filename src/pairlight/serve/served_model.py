@@ -14,7 +14,7 @@ from pairlight.core.errors import InputError
 from pairlight.explain.data import Comparison, Contributions, Explanation, TextView
 from pairlight.explain.explain import explain_words
 from pairlight.inference.long_texts import score_long_texts
-from pairlight.inference.ready_made import ready_made, resolve_model
+from pairlight.inference.ready_made import find_model, ready_made, resolve_model
 from pairlight.inference.windows import Passage, passages_of, words_read
 from pairlight.layers.backends import prefer_backend
 from pairlight.matcher import Matcher
@@ -160,12 +160,7 @@ def check_models(models: Sequence[str | Path]) -> None:
     """Raise InputError unless these are models with distinct names; nothing is loaded."""
     names: set[str] = set()
     for model in models:
-        if not (resolve_model(model) / "config.json").is_file():
-            raise InputError(f"{model} is not a model: give the folder of a saved model, or one of {_ready()}.")
+        find_model(model)
         if served_name(model) in names:
             raise InputError(f"Two models are named {served_name(model)!r}: rename one of the folders.")
         names.add(served_name(model))
-
-
-def _ready() -> str:
-    return ", ".join(ready_made()) or "the ready-made models, once installed"
