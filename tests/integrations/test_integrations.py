@@ -47,6 +47,17 @@ def test_a_retriever_of_langchain_returns_reranked_documents(matcher):
         assert found[0].metadata["number"] == 1
 
 
+def test_the_cross_encoder_of_langchain_scores_pairs_in_their_order_and_long_documents_by_their_best_passage(matcher):
+    from pairlight.integrations.langchain import PairlightCrossEncoder
+
+    long = f"{'nothing of note happened ' * 60}{BEST}"
+    pairs = [(QUERY, TEXTS[0]), ("my delivery", TEXTS[2]), (QUERY, BEST), (QUERY, long)]
+    found = PairlightCrossEncoder(matcher).score(pairs)
+    assert found == pytest.approx([matcher.rank(left, [right])[0]["score"] for left, right in pairs], abs=1e-5)
+    with pytest.warns(UserWarning, match="truncated"):
+        assert found[3] > matcher.predict(pairs)[3]
+
+
 def test_the_query_engine_of_llama_index_reads_reranked_nodes(matcher, monkeypatch):
     from llama_index.core import Settings
     from llama_index.core.llms import MockLLM

@@ -29,13 +29,17 @@ class PairlightReranker(BaseDocumentCompressor):
 
 
 class PairlightCrossEncoder(BaseCrossEncoder):
-    """Scores pairs of texts, for `CrossEncoderReranker`."""
+    """Scores pairs of a query and a document, for `CrossEncoderReranker`."""
 
     def __init__(self, matcher: Matcher) -> None:
         self.matcher = matcher
 
     def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
-        scores: list[float] = self.matcher.predict(text_pairs).tolist()
+        scores = [0.0] * len(text_pairs)
+        for query in dict.fromkeys(left for left, _ in text_pairs):
+            numbers = [i for i, (left, _) in enumerate(text_pairs) if left == query]
+            for each in self.matcher.rank(query, [text_pairs[i][1] for i in numbers]):
+                scores[numbers[each["corpus_id"]]] = each["score"]
         return scores
 
 

@@ -17,7 +17,7 @@ class MatcherRanker(BaseRanker):
         self.matcher = Matcher.load(model_name_or_path)
 
     def score(self, query: str, doc: str) -> float:
-        return float(self.matcher.predict([(query, doc)])[0])
+        return float(self.matcher.rank(query, [doc])[0]["score"])
 
     def rank(self, query: str, docs: Any, doc_ids: Any = None, metadata: Any = None) -> RankedResults:
         documents = prep_docs(docs, doc_ids, metadata)
