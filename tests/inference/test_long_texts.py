@@ -2,8 +2,10 @@
 
 import warnings
 
+import numpy as np
 import pytest
 
+from models.toy import CASES
 from pairlight import Matcher
 from pairlight.inference.windows import passages_of, windows_of
 from toy_pairs import overlap
@@ -59,3 +61,13 @@ def test_a_query_that_is_not_read_to_the_end_is_reported():
     matcher = Matcher.load("qa-small")
     with pytest.warns(UserWarning, match="query has more than 64 words"):
         matcher.rank("parcel " * 100, ["parcel"])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", {case.name: case for case in reversed(CASES)}.values(), ids=str)
+def test_every_model_ranks_odd_texts_of_any_length(case):
+    options = {name: value for name, value in QUICK.items() if case.name != "late-interaction" or name != "vectors"}
+    matcher = Matcher(case.name, **case.settings)
+    matcher.fit(overlap(6, seed=0), overlap(6, seed=1), **options | {"epochs": 0})
+    texts = [LONG[0] * 10, "a " * 3000, "你好" * 500, "👍" * 300, "(((bama delo) (firi godu)) (kusi bama))" * 30, "x"]
+    assert np.isfinite(scores_of(matcher, texts)).all()
