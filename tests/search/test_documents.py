@@ -113,7 +113,9 @@ def test_topics_of_trec_are_read_as_they_are(tmp_path, name, content):
     [
         ("<top>\n<num> Number: 1\n<desc> only\n</top>", "topic 1: the title is missing"),
         ("<top><num> 1 <title> a</top><top><title> b</top>", "topic 2: the number is missing"),
-        ("<top>\n<num> 1\n<title> a", "no complete <top>"),
+        ("<top>\n<num> 1\n<title> a", "topic 1: its end is missing"),
+        ("<top><num> 1 <title> a </top>" + "<top>" * 1_000_000, "topic 2: its end is missing"),
+        ("<topics></topics>", "has no topic"),
         ("<top><num> 1 <title> a</top><top><num> 1 <title> b</top>", "query id '1' more than once"),
     ],
 )

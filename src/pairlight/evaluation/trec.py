@@ -18,7 +18,7 @@ T = TypeVar("T")
 RUN_FORMAT = "query Q0 document rank score tag"
 QRELS_FORMAT = "query 0 document grade"
 
-_TOPIC = re.compile(r"<(top|topic)\b([^>]*)>(.*?)</\1\s*>", re.DOTALL | re.IGNORECASE)
+_TOPIC = re.compile(r"<top(?:ic)?\b", re.IGNORECASE)
 _TOPIC_ID = re.compile(r"<num>\s*(?:number:)?\s*([^\s<]+)", re.IGNORECASE)
 _TOPIC_ATTRIBUTE = re.compile(r"\bnumber\s*=\s*[\"']([^\"']+)", re.IGNORECASE)
 _TOPIC_QUERY = re.compile(r"<(?:title|query)>\s*(?:topic:)?([^<]*)", re.IGNORECASE)
@@ -78,16 +78,19 @@ def read_topics(path: str | Path) -> list[tuple[str, str]]:
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}): give a file of topics.") from None
     topics = []
-    for count, (_, attributes, content) in enumerate(_TOPIC.findall(text), 1):
+    for count, part in enumerate(_TOPIC.split(text)[1:], 1):
+        attributes, _, content = part.partition(">")
         name = _TOPIC_ATTRIBUTE.search(attributes) or _TOPIC_ID.search(content)
         query = _TOPIC_QUERY.search(content)
         words = html.unescape(query[1]).split() if query else []
+        if "</top" not in content.lower():
+            raise InputError(f"{path}, topic {count}: its end is missing: end each topic with </top>.")
         if name is None or not words:
             missing = "number" if name is None else "title"
             raise InputError(f"{path}, topic {count}: the {missing} is missing: give each topic a <num> and a <title>.")
         topics.append((name[1].strip(), " ".join(words)))
     if not topics:
-        raise InputError(f"{path} starts like a file of topics, but has no complete <top>: end each with </top>.")
+        raise InputError(f"{path} has no topic: write each as <top> with a <num> and a <title>.")
     return topics
 
 
