@@ -118,6 +118,7 @@ def test_topics_of_trec_are_read_as_they_are(tmp_path, name, content):
         ("<topics></topics>", "has no topic"),
         ("<top><num> 1 <title> a</top><top><num> 1 <title> b</top>", "query id '1' more than once"),
     ],
+    ids=["no title", "no number", "no end", "many without an end", "no topic", "a number twice"],
 )
 def test_faulty_topics_are_one_line(tmp_path, content, message):
     with pytest.raises(InputError, match=message):
