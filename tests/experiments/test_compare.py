@@ -166,7 +166,7 @@ def test_positive_pairs_are_compared_with_mined_negatives(tmp_path: Path) -> Non
 
 def test_the_warnings_of_runs_are_shown_once(tmp_path: Path) -> None:
     long = Pairs.of(
-        [f"{PAIRS.texts[i]} {'long ' * 210}" for i in PAIRS.left], [PAIRS.texts[i] for i in PAIRS.right], PAIRS.label
+        [f"{PAIRS.texts[i]} {'long ' * 260}" for i in PAIRS.left], [PAIRS.texts[i] for i in PAIRS.right], PAIRS.label
     )
     reporter = Lines()
     compared(tmp_path, "knrm", 2, pairs=long, reporter=reporter)
