@@ -35,6 +35,7 @@ class CDSSM(DualEncoder[Array]):
     family = "composition"
     inputs = InputSpec(input_kind="trigrams")
     bounded_score = True
+    training_defaults = {"lr": 0.0003}
     paper_training = {
         "loss": "listwise",
         "softmax_scale": 5.0,
