@@ -22,7 +22,8 @@ def score_texts(scorer: ModelScorer, query: str, texts: Sequence[str]) -> Scores
         warnings.warn(f"The query has more than {scorer.left_length} words and was truncated.", stacklevel=3)
     longer = np.flatnonzero(truncated[1:] | (tokenized.lengths[1:] > scorer.right_length))
     for numbers in batches(longer.tolist()):
-        scores[numbers] = score_long_texts(scorer, query, [texts[i] for i in numbers])
+        found, windows = score_windows(scorer, query, [texts[i] for i in numbers])
+        scores[numbers] = best_of_windows(found, windows, len(numbers))
     return scores
 
 
@@ -31,10 +32,9 @@ def batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
     return (numbers[at : at + BATCH] for at in range(0, len(numbers), BATCH))
 
 
-def score_long_texts(scorer: Scorer, query: str, texts: Sequence[str]) -> Scores:
+def best_of_windows(scores: Scores, windows: Sequence[Window], texts: int) -> Scores:
     """The score of the best window of each text."""
-    scores, windows = score_windows(scorer, query, texts)
-    return np.maximum.reduceat(scores, np.searchsorted([each.text for each in windows], np.arange(len(texts))))
+    return np.maximum.reduceat(scores, np.searchsorted([each.text for each in windows], np.arange(texts)))
 
 
 def score_windows(scorer: Scorer, query: str, texts: Sequence[str]) -> tuple[Scores, list[Window]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairlight.core.errors import InputError
 from pairlight.explain.data import Comparison, Contributions, Explanation, TextView
 from pairlight.explain.explain import explain_words
-from pairlight.inference.long_texts import score_long_texts
+from pairlight.inference.long_texts import best_of_windows, score_windows
 from pairlight.inference.ready_made import find_model, ready_made, resolve_model
 from pairlight.inference.windows import Passage, passages_of, words_read
 from pairlight.layers.backends import prefer_backend
@@ -82,10 +82,13 @@ class ServedModel:
 
     def score_long(self, query: str, texts: Sequence[str]) -> PairScores:
         """The scores of documents that are longer than what the model reads, by their best passage."""
-        scorer = self.matcher.scorer
-        scores = score_long_texts(scorer, query, texts)
-        truncated = [scorer.tokenizer.tokenize([text], words_read(scorer)).truncated > 0 for text in texts]
-        return PairScores(scores, np.zeros(len(texts), np.bool_), np.array(truncated))
+        scorer, limit = self.matcher.scorer, words_read(self.matcher.scorer)
+        scores, windows = score_windows(scorer, query, texts)
+        full = {each.text for each in windows if each.end == limit}  # others are read to the end
+        truncated = [i in full and scorer.tokenizer.tokenize([t], limit).truncated > 0 for i, t in enumerate(texts)]
+        return PairScores(
+            best_of_windows(scores, windows, len(texts)), np.zeros(len(texts), np.bool_), np.array(truncated)
+        )
 
     def probabilities(self, scores: NDArray[np.float32]) -> NDArray[np.float64]:
         """Calibrated probabilities where the model has them, otherwise the sigmoid of its scores."""
