@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
+from pairlight.kernels.autograd.conv2d import conv2d as conv2d_with_gradients
 from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm
@@ -21,6 +22,7 @@ from pairlight.kernels.autograd.ngram_sums import ngram_sums
 from pairlight.kernels.autograd.pair_features import pair_features
 from pairlight.kernels.autograd.product_kmax import product_kmax
 from pairlight.kernels.autograd.product_max import product_max
+from pairlight.kernels.autograd.segment_max import segment_max as segment_max_with_gradients
 from pairlight.kernels.autograd.spatial_gru import GruWeights, spatial_gru
 from pairlight.kernels.autograd.token_matches import token_matches
 from pairlight.kernels.native import build, library
@@ -135,7 +137,11 @@ for width, dtype in itertools.product(library.available(), (torch.float32, torch
         grids, words = array(leaf(B, C, L, R)), array(leaf(7, D))
         for size, padding in ((1, 0), (3, 2)):
             conv2d(grids, array(leaf(9, C, size, size)), array(leaf(9)), padding)
-        segment_max(grids, torch.randint(0, L, (B, 5, 3)).numpy(), torch.randint(0, R, (B, 2, 7)).numpy())
+            filtered = conv2d_with_gradients(leaf(B, C, L, R), leaf(9, C, size, size), leaf(9), padding)
+            (filtered * (torch.rand(filtered.shape) < 0.1)).sum().backward()
+        segments = torch.randint(0, L, (B, 5, 3)), torch.randint(0, R, (B, 2, 7))
+        segment_max(grids, *map(array, segments))
+        segment_max_with_gradients(leaf(B, C, L, R), *segments).sum().backward()
         embedding_sums(words, torch.randint(0, 7, (B, L)).numpy(), 0)
         distances(array(leaf(B, L, D)), array(leaf(B, R, D)))
         parameters = [leaf(4 * D, C + D), leaf(4 * D), leaf(4 * D, C + D), leaf(4 * D)]

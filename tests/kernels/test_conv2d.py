@@ -1,4 +1,4 @@
-"""The NumPy function conv2d, compared with that of PyTorch and with its reference implementation."""
+"""conv2d on NumPy arrays and, with gradients, on PyTorch tensors, compared with PyTorch and with the reference."""
 
 from typing import Any
 
@@ -10,8 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kernels.forcing import forced, in_both_precisions, layouts, on_every_width, on_reference_and_native, threads
+from kernels.forcing import (
+    forced,
+    in_both_precisions,
+    layouts,
+    on_every_width,
+    on_reference_and_native,
+    same_bits,
+    threads,
+)
 from pairlight.core.errors import InputError
+from pairlight.kernels.autograd import conv2d as autograd
 from pairlight.kernels.native.conv2d import conv2d
 
 Array = NDArray[Any]
@@ -97,3 +106,57 @@ def test_wrong_shapes_and_types_are_named(choice: str) -> None:
             conv2d(x[:, :2], weight, bias)
         with pytest.raises(InputError, match="weight has dtype float64 and x has dtype float32"):
             conv2d(x, weight.astype(np.float64), bias)
+
+
+def sparse_gradients(
+    size: tuple[int, ...], window: tuple[int, ...], dtype: Any, share: float, seed: int
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The gradients of x, weight and bias where this share of the cells of the result has one; those of PyTorch."""
+    inputs = [torch.from_numpy(each).requires_grad_() for each in case(size, window, dtype, seed)]
+    found, expected = (f(*inputs, padding=window[2]) for f in (autograd.conv2d, F.conv2d))
+    g = torch.Generator().manual_seed(seed)
+    d = torch.randn(found.shape, generator=g, dtype=found.dtype) * (torch.rand(found.shape, generator=g) < share)
+    return [list(torch.autograd.grad(y, inputs, d)) for y in (found, expected)]  # type: ignore[return-value]
+
+
+@in_both_precisions
+@on_every_width
+@settings(max_examples=30, deadline=None)
+@given(sizes, windows, st.integers(0, 10**6), st.sampled_from([0, 0.05, 0.5]))
+def test_gradients_equal_those_of_pytorch(
+    width: str, dtype: Any, size: tuple[int, ...], window: tuple[int, ...], seed: int, share: float
+) -> None:
+    if size[2] + 2 * window[2] < window[0] or size[3] + 2 * window[2] < window[1]:
+        return
+    with forced(width):
+        found, expected = sparse_gradients(size, window, dtype, share, seed)
+    for a, b in zip(found, expected, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-3 if dtype == np.float32 else 1e-11)
+
+
+@on_every_width
+def test_sparse_gradients_are_those_of_the_kernel_with_equal_bits_on_several_threads(
+    width: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    kernel = autograd.conv2d_backward_into
+    monkeypatch.setattr(autograd, "conv2d_backward_into", lambda *a, **b: (calls.append(1), kernel(*a, **b)))
+    found = []
+    with forced(width):
+        for n in (1, 2):
+            with threads(n):
+                found.append(sparse_gradients((19, 3, 12, 19, 9), (3, 3, 1), np.float32, 0.05, 0)[0])
+        sparse_gradients((19, 3, 12, 19, 9), (3, 3, 1), np.float32, 0.5, 0)
+    assert len(calls) == 2
+    assert same_bits(*found)
+
+
+def test_frozen_inputs_get_no_gradient() -> None:
+    x, weight, bias = (torch.from_numpy(each) for each in case((2, 3, 5, 9, 4), (3, 3), np.float32))
+    y = autograd.conv2d(x, weight.requires_grad_(), bias)
+    y[0, 0, 0, 0].backward()
+    assert x.grad is None
+    assert bias.grad is None
+    assert weight.grad is not None
+    torch.testing.assert_close(weight.grad[0], x[0, :, :3, :3])
+    assert not weight.grad[1:].any()

@@ -1,15 +1,25 @@
-"""The NumPy functions segment_max, embedding_sums and distances, compared with their reference implementations."""
+"""The functions segment_max, embedding_sums and distances, compared with their reference implementations."""
 
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from kernels.forcing import forced, in_both_precisions, layouts, on_every_width, on_reference_and_native, threads
+from kernels.forcing import (
+    forced,
+    in_both_precisions,
+    layouts,
+    on_every_width,
+    on_reference_and_native,
+    result_and_gradients,
+    threads,
+)
 from pairlight.core.errors import InputError
+from pairlight.kernels.autograd import segment_max as autograd
 from pairlight.kernels.native.distances import distances
 from pairlight.kernels.native.embedding_sums import embedding_sums
 from pairlight.kernels.native.segment_max import segment_max
@@ -39,6 +49,25 @@ def test_the_largest_cells_of_segments_are_those_of_the_reference(
         found = segment_max(x, i, j)
     with forced("reference"):
         np.testing.assert_array_equal(found, segment_max(x, i, j), strict=True)
+
+
+@in_both_precisions
+@on_every_width
+@settings(max_examples=30, deadline=None)
+@given(numbers(3, 4, 20, 40), numbers(6, 4, 6, 9), seeds, st.booleans())
+def test_the_gradient_of_a_segment_goes_to_its_first_largest_cell(
+    width: str, dtype: Any, size: tuple[int, ...], segments: tuple[int, ...], seed: int, equal: bool
+) -> None:
+    g = np.random.default_rng(seed)
+    x = torch.from_numpy((g.integers(0, 3, size) if equal else g.normal(size=size)).astype(dtype))
+    P, W, Q, V = segments
+    i, j = (torch.from_numpy(g.integers(0, n, s)) for n, s in ((size[2], (size[0], P, W)), (size[3], (size[0], Q, V))))
+    with forced(width), threads(2):
+        found = result_and_gradients(lambda a: autograd.segment_max(a.mT, i, j), [x.mT])
+    with forced("reference"):
+        expected = result_and_gradients(lambda a: autograd.segment_max(a.mT, i, j), [x.mT])
+    assert torch.equal(found[0], expected[0])
+    torch.testing.assert_close(found[1], expected[1])
 
 
 @in_both_precisions

@@ -6,6 +6,7 @@ import numpy as np
 
 from pairlight.kernels.native import check, library
 from pairlight.kernels.native.buffers import Array, address, contiguous, numbers, pointers
+from pairlight.kernels.native.library import Native
 
 
 class _Call(ctypes.Structure):
@@ -15,6 +16,16 @@ class _Call(ctypes.Structure):
         *pointers("x", "weight", "bias"),
         *numbers("batch", "channels", "height", "width", "maps", "rows", "columns", "padding", "threads"),
         *pointers("y"),
+    )
+
+
+class _BackwardCall(ctypes.Structure):
+    """The same fields in the same order as `Conv2dBackward` in csrc/conv2d_backward.hpp."""
+
+    _fields_ = (
+        *pointers("x", "weight", "d_y"),
+        *numbers("batch", "channels", "height", "width", "maps", "rows", "columns", "padding", "threads"),
+        *pointers("d_x", "d_weight"),
     )
 
 
@@ -48,6 +59,42 @@ def conv2d(x: Array, weight: Array, bias: Array | None, padding: int = 0) -> Arr
     )
     native.run("conv2d", x.dtype, call)
     return y
+
+
+def conv2d_backward_into(
+    native: Native,
+    x: Array,
+    weight: Array,
+    d_y: Array,
+    d_x: Array | None,
+    d_weight: Array,
+    padding: int,
+    *,
+    threads: int,
+) -> None:
+    """Write the gradients of x and of the weights, in time proportional to the numbers of d_y that are not zero.
+
+    All arrays are contiguous, and d_y is not empty.
+    """
+    B, C, H, W = x.shape
+    maps, _, rows, columns = weight.shape
+    call = _BackwardCall(
+        x=address(x),
+        weight=address(weight),
+        d_y=address(d_y),
+        batch=B,
+        channels=C,
+        height=H,
+        width=W,
+        maps=maps,
+        rows=rows,
+        columns=columns,
+        padding=padding,
+        threads=threads,
+        d_x=None if d_x is None else address(d_x),
+        d_weight=address(d_weight),
+    )
+    native.run("conv2d_backward", x.dtype, call)
 
 
 def conv2d_reference(x: Array, weight: Array, bias: Array | None, padding: int = 0) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 
 from pairlight.kernels.native import check, library
 from pairlight.kernels.native.buffers import Array, address, contiguous, numbers, pointers
+from pairlight.kernels.native.library import Native
 
 
 class _Call(ctypes.Structure):
@@ -14,7 +15,7 @@ class _Call(ctypes.Structure):
     _fields_ = (
         *pointers("x", "i", "j"),
         *numbers("batch", "channels", "height", "width", "rows", "high", "columns", "wide", "threads"),
-        *pointers("y"),
+        *pointers("y", "at"),
     )
 
 
@@ -23,13 +24,21 @@ def segment_max(x: Array, i: Array, j: Array) -> Array:
 
     Row and column numbers are those of existing cells.
     """
-    B, C, L, R = x.shape
     i, j = check.integers("i", i), check.integers("j", j)
     native = library.native(x.dtype)
     if native is None:
         return segment_max_reference(x, i, j)
-    x = contiguous(x)
-    y = np.empty((B, C, i.shape[1], j.shape[1]), x.dtype)
+    y = np.empty((*x.shape[:2], i.shape[1], j.shape[1]), x.dtype)
+    segment_max_into(native, contiguous(x), i, j, y, None, threads=library.threads())
+    return y
+
+
+def segment_max_into(native: Native, x: Array, i: Array, j: Array, y: Array, at: Array | None, *, threads: int) -> None:
+    """Write the largest cells to `y`, and their positions in the grid, row * R + column, to `at`.
+
+    All arrays are contiguous. Of equal cells, it is the first one of the first column of `j`.
+    """
+    B, C, L, R = x.shape
     call = _Call(
         x=address(x),
         i=address(i),
@@ -42,11 +51,11 @@ def segment_max(x: Array, i: Array, j: Array) -> Array:
         high=i.shape[2],
         columns=j.shape[1],
         wide=j.shape[2],
-        threads=library.threads(),
+        threads=threads,
         y=address(y),
+        at=None if at is None else address(at),
     )
     native.run("segment_max", x.dtype, call)
-    return y
 
 
 def segment_max_reference(x: Array, i: Array, j: Array) -> Array:

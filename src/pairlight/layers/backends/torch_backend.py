@@ -8,6 +8,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pairlight.kernels.autograd import arrays
+from pairlight.kernels.autograd.conv2d import conv2d
+from pairlight.kernels.autograd.elementwise import normalize, where
 from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm, lstm, lstm_of_rows
@@ -16,30 +18,34 @@ from pairlight.kernels.autograd.ngram_sums import ngram_sums
 from pairlight.kernels.autograd.pair_features import pair_features
 from pairlight.kernels.autograd.product_kmax import product_kmax
 from pairlight.kernels.autograd.product_max import product_max
+from pairlight.kernels.autograd.segment_max import segment_max
 from pairlight.kernels.autograd.spatial_gru import spatial_gru, spatial_gru_states
 from pairlight.kernels.autograd.token_matches import token_matches
 
 __all__ = [
     "add_product",
     "bilstm",
+    "conv2d",
     "cosine_counts",
     "kernel_counts",
     "kmax",
     "lstm",
     "lstm_of_rows",
     "ngram_sums",
+    "normalize",
     "pair_features",
     "product_kmax",
     "product_max",
+    "segment_max",
     "spatial_gru",
     "spatial_gru_states",
     "token_matches",
+    "where",
 ]
 
 NAME = "torch"
 
 cat = torch.cat
-where = torch.where
 minimum = torch.minimum
 maximum = torch.maximum
 relu = torch.relu
@@ -220,11 +226,6 @@ def softmax(x: Tensor, axis: int) -> Tensor:
     return x.softmax(axis)
 
 
-def normalize(x: Tensor, eps: float) -> Tensor:
-    """Vectors of length 1; a zero vector stays zero."""
-    return F.normalize(x, dim=-1, eps=eps)
-
-
 def distances(u: Tensor, v: Tensor) -> Tensor:
     """|u_i - v_j|, not from dot products, so that equal vectors have distance 0 exactly.   [.., L, D], [.., R, D]"""
     return torch.cdist(u, v, compute_mode="donot_use_mm_for_euclid_dist")
@@ -303,22 +304,6 @@ def searchsorted(ascending: Tensor, values: Tensor) -> Tensor:
 def rows(x: Tensor, indices: Tensor) -> Tensor:
     """x[indices], with a cheaper gradient than indexing."""
     return F.embedding(indices, x)
-
-
-def conv2d(x: Tensor, weight: Tensor, bias: Tensor | None, padding: int = 0) -> Tensor:
-    return F.conv2d(x, weight, bias, padding=padding)
-
-
-def segment_max(x: Tensor, i: Tensor, j: Tensor) -> Tensor:
-    """x[B,C,L,R], row numbers i[B,P,W], column numbers j[B,Q,V] -> [B,C,P,Q], the largest x at any of i[p] and j[q]."""
-    B, C, L, R = x.shape
-    P, Q = i.shape[1], j.shape[1]
-    cells = i[:, :, None, :, None] * R + j[:, None, :, None, :]  # [B, P, Q, W, V]
-    cells = cells.reshape(B, 1, P * Q, -1).expand(B, C, -1, -1)
-    x = x.reshape(B, C, L * R)
-    # The maximum is found without gradient, so that the backward pass handles only the largest cells.
-    best = x.detach().gather(2, cells.reshape(B, C, -1)).reshape(cells.shape).argmax(-1, keepdim=True)
-    return x.gather(2, cells.gather(3, best)[..., 0]).reshape(B, C, P, Q)
 
 
 def max_pool1d(x: Tensor, size: int) -> Tensor:

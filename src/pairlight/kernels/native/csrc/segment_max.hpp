@@ -11,7 +11,8 @@ struct SegmentMax {
   const T *x;            // [batch, channels, height, width]
   const int64_t *i, *j;  // [batch, rows, high], [batch, columns, wide]: the positions of each segment
   int64_t batch, channels, height, width, rows, high, columns, wide, threads;
-  T *y;  // [batch, channels, rows, columns]
+  T *y;         // [batch, channels, rows, columns]
+  int64_t *at;  // the same shape, or null: the position row * width + column of each largest cell
 };
 
 template <class T>
@@ -34,6 +35,15 @@ class SegmentMaxRun {
   static INLINE V most(V a, V b) { return (a > b) | (a != a) ? a : b; }
   static INLINE T most(T a, T b) { return a > b || a != a ? a : b; }
 
+  static INLINE bool same(T a, T b) { return a == b || (a != a && b != b); }
+
+  // Of the largest cells, the first one of the first column.
+  static int64_t position(const T *x, int64_t width, const int64_t *i, const int64_t *j, const T *largest, T best) {
+    while (!same(largest[*j], best)) j++;
+    while (!same(x[*i * width + *j], best)) i++;
+    return *i * width + *j;
+  }
+
   static void grid(void *self_, int64_t number) {
     SegmentMaxRun &self = *(SegmentMaxRun *)self_;
     const SegmentMax<T> &call = self.call;
@@ -41,6 +51,7 @@ class SegmentMaxRun {
     if (!largest) return __atomic_store_n(&self.failed, 1, __ATOMIC_RELAXED);
     const int64_t cells = call.height * call.width;
     T *y = call.y + number * call.channels * call.rows * call.columns;
+    int64_t *at = call.at ? call.at + number * call.channels * call.rows * call.columns : nullptr;
     for (int64_t c = 0; c < call.channels; c++) {
       const T *x = call.x + (number * call.channels + c) * cells;
       const int64_t *i = call.i + number * call.rows * call.high;
@@ -61,6 +72,7 @@ class SegmentMaxRun {
           T best = -T(INFINITY);
           for (int64_t w = 0; w < call.wide; w++) best = most(largest[j[w]], best);
           *y++ = best;
+          if (at) *at++ = position(x, call.width, i, j, largest, best);
         }
       }
     }

@@ -1,6 +1,7 @@
 // The C functions of one SIMD width: pairlight_<kernel>_<f32 or f64>_<width>. They return 0, or 1 if out of memory.
 #include "byte_products.hpp"
 #include "conv2d.hpp"
+#include "conv2d_backward.hpp"
 #include "distances.hpp"
 #include "embedding_sums.hpp"
 #include "kernel_counts.hpp"
@@ -46,6 +47,9 @@ using namespace PAIRLIGHT_WIDTH;
     return NgramSumsRun<T>::backward(*call);                                                                           \
   }                                                                                                                    \
   EXPORT int JOIN(conv2d, type, PAIRLIGHT_WIDTH)(const Conv2d<T> *call) { return Conv2dRun<T>::run(*call); }           \
+  EXPORT int JOIN(conv2d_backward, type, PAIRLIGHT_WIDTH)(const Conv2dBackward<T> *call) {                             \
+    return Conv2dBackwardRun<T>::run(*call);                                                                           \
+  }                                                                                                                    \
   EXPORT int JOIN(distances, type, PAIRLIGHT_WIDTH)(const Distances<T> *call) { return DistancesRun<T>::run(*call); }  \
   EXPORT int JOIN(embedding_sums, type, PAIRLIGHT_WIDTH)(const EmbeddingSums<T> *call) {                               \
     return EmbeddingSumsRun<T>::run(*call);                                                                            \
