@@ -40,7 +40,7 @@ PAGES = (HERE.parent / "experiments.md", HERE / "small.md")
 RUNS = HERE / "runs"
 FIX = "run the experiment again"
 MISSING = "missing"  # the marks of the commands that are left to run
-SEEDS = 3
+SEEDS, EPOCHS = 3, 10  # of a row, unless it has its own
 CITATIONS = 228_000  # training pairs of a dataset of which no table at full scale exists
 _MARKED = re.compile(r"(?<=<!-- begin )(\S+)( -->\n).*?(?=<!-- end \1 -->)", re.DOTALL)
 _COMPARED = (
@@ -194,7 +194,8 @@ def missing_runs() -> str:
     left: dict[tuple[str, str], dict[str, float]] = {}  # CPU minutes by command and row
     for name, data, row, key in planned:
         if done[key] < SEEDS:
-            minutes = (SEEDS - done[key]) * _estimate(measured, row, data) / 60
+            epochs = float(row.options.get("epochs", EPOCHS))
+            minutes = (SEEDS - done[key]) * _estimate(measured, row, data, epochs) / 60
             left.setdefault((name, data), {})[row.label] = minutes
             done[key] = SEEDS
     lines = []
@@ -213,7 +214,7 @@ def _report(file: str) -> tuple[ReportTable, ...]:
     return read_record(HERE / file, PaperReport, FIX).tables if (HERE / file).is_file() else ()
 
 
-def _estimate(measured: list[tuple[ReportTable, ReportRow]], row: PaperRow, dataset: str) -> float:
+def _estimate(measured: list[tuple[ReportTable, ReportRow]], row: PaperRow, dataset: str, epochs: float) -> float:
     """CPU seconds of a seed: those of the most similar row that was run, in proportion to pairs and epochs."""
 
     def similarity(found: tuple[ReportTable, ReportRow]) -> tuple[bool, bool, bool, int]:
@@ -228,7 +229,7 @@ def _estimate(measured: list[tuple[ReportTable, ReportRow]], row: PaperRow, data
     pairs = max((each.sizes["train"].pairs for each, _ in measured if each.dataset == dataset))
     if dataset == "citations":
         pairs = max(pairs, CITATIONS)
-    return pairs * 10 / work(table, other) * statistics.mean(other.seconds)
+    return pairs * epochs / work(table, other) * statistics.mean(other.seconds)
 
 
 if __name__ == "__main__":
