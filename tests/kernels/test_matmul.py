@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from kernels.forcing import forced, in_both_precisions, on_every_width, result_and_gradients
-from pairlight.kernels.autograd.matmul import add_product, product_into
+from pairlight.kernels.autograd import matmul as products
+from pairlight.kernels.autograd.matmul import add_product, linear, matmul, product_into
 from pairlight.kernels.native import library
 from pairlight.kernels.native.matmul import matmul_into
 
@@ -109,3 +111,36 @@ def test_a_product_of_matrices_is_written_or_added(choice: str) -> None:
     torch.testing.assert_close(out[:, 2:7], 2 * a @ b + bias)
     assert (out[:, :2] == 7).all()
     assert (out[:, 7:] == 7).all()
+
+
+@on_every_width
+@settings(max_examples=20, deadline=None)
+@given(sizes, st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_linear_and_matmul_have_the_results_and_gradients_of_pytorch(
+    width: str, size: tuple[int, ...], seed: int, turned: bool, biased: bool
+) -> None:
+    a, b, bias, _ = map(torch.from_numpy, case(size, seed, np.float32))
+    a = a.mT.contiguous().mT if turned else a
+    weight = b[0].mT if len(b) else torch.zeros(size[3], size[2])
+    inputs = [a, weight, bias] if biased else [a, weight]
+    with forced(width), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(products, "LARGE", 0)
+        patch.setattr(products, "LARGE_OF_BATCH", 0)
+        found = [
+            *result_and_gradients(linear, inputs),
+            *result_and_gradients(matmul, [a, b] if len(a) else [bias, bias]),
+        ]
+    expected = [
+        *result_and_gradients(F.linear, inputs),
+        *result_and_gradients(torch.matmul, [a, b] if len(a) else [bias, bias]),
+    ]
+    for x, y in zip(found, expected, strict=True):
+        torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-3)
+
+
+def test_the_weights_of_a_frozen_layer_get_no_gradient() -> None:
+    x, weight = torch.randn(40, 300, requires_grad=True), torch.randn(200, 300)
+    linear(x, weight).sum().backward()
+    assert weight.grad is None
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad, weight.sum(0).expand(40, -1))

@@ -4,11 +4,37 @@ PyTorch's own products use half of AVX-512 on some CPUs, so the native kernel re
 """
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
 
 from pairlight.kernels.autograd.arrays import array, native_for
 from pairlight.kernels.native.matmul import matmul_into
+
+# Multiplications below which PyTorch's product takes no longer: of a whole product, and of one matrix of a batch.
+LARGE, LARGE_OF_BATCH = 2_000_000, 100_000
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x Wᵀ + b for x[..,D] and weight[N,D]."""
+    if x.dim() < 2 or x.numel() * len(weight) < LARGE or not _wide(x, weight):
+        return F.linear(x, weight, bias)
+    return add_product(x.new_zeros(len(weight)) if bias is None else bias, x, weight)
+
+
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """a b for matrices or batches of them, as `torch.matmul`."""
+    if not (a.dim() == b.dim() == 3 and len(a) == len(b)) or a[0].numel() * b.shape[2] < LARGE_OF_BATCH:
+        return torch.matmul(a, b)
+    if not _wide(a, b):
+        return torch.matmul(a, b)
+    y: Tensor = _BatchProduct.apply(a, b)  # type: ignore[no-untyped-call]
+    return y
+
+
+def _wide(a: Tensor, b: Tensor) -> bool:
+    native = native_for(a) if a.dtype == b.dtype else None
+    return native is not None and native.width == "avx512"
 
 
 def add_product(start: Tensor, x: Tensor, weight: Tensor) -> Tensor:
@@ -56,7 +82,7 @@ class _AddProduct(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: FunctionCtx, d_y: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    def backward(ctx: FunctionCtx, d_y: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         x, weight = ctx.saved_tensors  # type: ignore[attr-defined]
         rows = d_y.flatten(0, -2)
         d_x = d_weight = None
@@ -66,4 +92,26 @@ class _AddProduct(torch.autograd.Function):
         if ctx.needs_input_grad[2]:  # type: ignore[attr-defined]
             d_weight = torch.empty(weight.shape, dtype=x.dtype, device=x.device)
             product_into(d_weight, rows.mT, x.flatten(0, -2))
+        if not ctx.needs_input_grad[0]:  # type: ignore[attr-defined]
+            return None, d_x, d_weight
         return d_y if ctx.of_rows else rows.sum(0), d_x, d_weight  # type: ignore[attr-defined]
+
+
+class _BatchProduct(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: FunctionCtx, a: Tensor, b: Tensor) -> Tensor:
+        ctx.save_for_backward(a, b)
+        return _product(a, b)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: FunctionCtx, d_y: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        a, b = ctx.saved_tensors  # type: ignore[attr-defined]
+        of_a, of_b = ctx.needs_input_grad  # type: ignore[attr-defined]
+        return _product(d_y, b.mT) if of_a else None, _product(a.mT, d_y) if of_b else None
+
+
+def _product(a: Tensor, b: Tensor) -> Tensor:
+    y = torch.empty(len(a), a.shape[1], b.shape[2], dtype=a.dtype)
+    product_into(y, a, b)
+    return y

@@ -13,7 +13,7 @@ from pairlight.kernels.autograd.elementwise import normalize, where
 from pairlight.kernels.autograd.kernel_counts import cosine_counts, kernel_counts
 from pairlight.kernels.autograd.kmax import kmax
 from pairlight.kernels.autograd.lstm import bilstm, lstm, lstm_of_rows
-from pairlight.kernels.autograd.matmul import add_product
+from pairlight.kernels.autograd.matmul import add_product, linear, matmul
 from pairlight.kernels.autograd.ngram_sums import ngram_sums
 from pairlight.kernels.autograd.pair_features import pair_features
 from pairlight.kernels.autograd.product_kmax import product_kmax
@@ -29,8 +29,10 @@ __all__ = [
     "cosine_counts",
     "kernel_counts",
     "kmax",
+    "linear",
     "lstm",
     "lstm_of_rows",
+    "matmul",
     "ngram_sums",
     "normalize",
     "pair_features",
@@ -55,8 +57,6 @@ exp = torch.exp
 log = torch.log
 log10 = torch.log10
 amax = torch.amax
-linear = F.linear
-matmul = torch.matmul
 stack = torch.stack
 einsum = torch.einsum
 no_grad = torch.no_grad
